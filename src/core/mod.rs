@@ -1,0 +1,5 @@
+//! The core: everything toolcrib decides, as plain synchronous code. No tokio, no clock, no I/O, no randomness; time
+//! and tick come in as arguments, and what happened is returned.
+
+pub mod definition;
+pub mod ids;
