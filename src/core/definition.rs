@@ -120,6 +120,9 @@ pub struct Definition {
     /// Attributes that rules may read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
+    /// Heat that the tool starts with, so that it can be resident before anybody called it; 0 or more, not in the hash.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub initial_score: f64,
     /// What import filled in.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub derived: BTreeSet<DerivedField>,
@@ -160,6 +163,11 @@ impl Definition {
     }
 }
 
+// Takes a reference because serde calls it with one.
+fn is_zero(score: &f64) -> bool {
+    *score == 0.0
+}
+
 /// Returns the value with every object's keys in byte order.
 fn sorted(value: Value) -> Value {
     match value {
@@ -191,6 +199,7 @@ mod tests {
             group: String::new(),
             tags: vec![],
             attributes: BTreeMap::new(),
+            initial_score: 0.0,
             derived: BTreeSet::new(),
         }
     }

@@ -2,5 +2,6 @@
 //! and tick come in as arguments, and what happened is returned.
 
 pub mod definition;
+pub mod event;
 pub mod ids;
 pub mod policy;
