@@ -4,4 +4,5 @@
 pub mod definition;
 pub mod event;
 pub mod ids;
+pub mod lifecycle;
 pub mod policy;

@@ -17,7 +17,9 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::definition::Definition;
-use super::ids::{Alias, CallId, Digest, Epoch, Generation, Seq, SessionId, StepId, Tick, ToolId, UnixMillis, Version};
+use super::ids::{
+    Alias, CallId, Digest, Epoch, Generation, Selector, Seq, SessionId, StepId, Tick, ToolId, UnixMillis, Version,
+};
 
 pub use words::{
     Delivery, Ending, Format, Judge, MoveCause, Origin, PlanResult, PoolReason, Presence, RequestResult, SessionEnd,
@@ -203,15 +205,28 @@ pub struct OwnTool {
 /// Which of a namespace's tools a session may see.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct PoolSpec {
-    /// `source/name` or `source/*`; empty means all.
+    /// What it may see; empty means all.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub allow: BTreeSet<String>,
+    pub allow: BTreeSet<Selector>,
     /// Taken out after allow.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub deny: BTreeSet<String>,
-    /// Always in the block: `source/name` or an alias.
+    pub deny: BTreeSet<Selector>,
+    /// Always in the block, whatever allow and deny say.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub must_have: BTreeSet<String>,
+    pub must_have: BTreeSet<ToolId>,
+}
+
+impl PoolSpec {
+    /// Returns whether a tool is among the session's candidates.
+    pub fn admits(&self, tool: &ToolId) -> bool {
+        if self.must_have.contains(tool) {
+            return true;
+        }
+        let is_named_in = |set: &BTreeSet<Selector>| {
+            set.contains(&Selector::Source(tool.source.clone())) || set.contains(&Selector::Tool(tool.clone()))
+        };
+        (self.allow.is_empty() || is_named_in(&self.allow)) && (self.deny.is_empty() || !is_named_in(&self.deny))
+    }
 }
 
 /// What a runtime asked for when it opened a session.
@@ -282,6 +297,9 @@ pub struct Issue {
     pub version: Version,
     /// Why.
     pub origin: Origin,
+    /// Its retrieval score, comparable within one plan only; 0 where it was not retrieved.
+    #[serde(default)]
+    pub score: f32,
 }
 
 /// Tokens of tool text in one model request, by part.
@@ -324,6 +342,9 @@ pub struct StepPlanned {
     pub present: Option<BTreeSet<ToolId>>,
     /// What was issued.
     pub issued: Vec<Issue>,
+    /// How many tools matched the query.
+    #[serde(default)]
+    pub matched: u32,
     /// What the plan came to.
     pub result: PlanResult,
     /// Tokens once the pieces are placed.
@@ -362,8 +383,11 @@ pub struct CheckedCall {
     /// The tool behind the name; `None` where there is none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tool: Option<ToolId>,
-    /// `Right` is never written here: arguments that fit are not yet a right pick.
+    /// What is wrong with it; `Unjudged` where it may run, since arguments that fit are not yet a right pick.
     pub verdict: Verdict,
+    /// The version that the call was checked against.
+    #[serde(default)]
+    pub version: Version,
     /// Whether the definition was issued with the refusal, so that a repeated call is the same call.
     #[serde(default)]
     pub issued: bool,
