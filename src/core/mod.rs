@@ -3,3 +3,4 @@
 
 pub mod definition;
 pub mod ids;
+pub mod retrieval;
