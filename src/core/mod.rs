@@ -6,3 +6,4 @@ pub mod event;
 pub mod ids;
 pub mod lifecycle;
 pub mod policy;
+pub mod retrieval;
