@@ -3,5 +3,7 @@
 
 pub mod definition;
 pub mod event;
+pub mod heat;
+pub mod hot_pool;
 pub mod ids;
 pub mod policy;
