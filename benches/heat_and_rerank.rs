@@ -1,7 +1,8 @@
 //! Counting calls and choosing the hot pool, against the plain form in the same run: a sweep over every tool at every
 //! tick, and a sort of all of them at every re-rank.
 //!
-//! One iteration is one re-rank interval of the default policy: ten ticks, one re-rank, its publication.
+//! `ticks` are the ten calls of one interval of the default policy, `rerank` is the choice that follows them. `publish`
+//! has no plain form: it is what readers without a lock cost at each boundary.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -27,70 +28,106 @@ fn called(tick: u64, n_tools: usize) -> usize {
     (tick.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33) as usize % n_tools
 }
 
-/// A pool in which every tool was called.
+fn warm_ticks(n_tools: usize) -> u64 {
+    2 * n_tools as u64
+}
+
+/// Every other tick walks over all tools, so that each has a record; the rest is as uneven as later.
+fn warm_call(tick: u64, n_tools: usize) -> usize {
+    // 7919 is prime to every number of tools here, so the walk leaves none out.
+    if tick.is_multiple_of(2) { tick as usize / 2 * 7919 % n_tools } else { called(tick, n_tools) }
+}
+
+/// A pool in which every tool was called, some of them often, in no sorted order.
 fn warm_pool(ids: &[ToolId], policy: &HotPoolPolicy) -> (HotPool, u64) {
     let decay = Decay::new(policy.decay);
     let mut pool = HotPool::default();
-    for (i, id) in ids.iter().enumerate() {
-        pool.count(id, Tick(i as u64 + 1), &decay);
+    for tick in 1..=warm_ticks(ids.len()) {
+        pool.count(&ids[warm_call(tick, ids.len())], Tick(tick), &decay);
     }
-    (pool, ids.len() as u64)
+    (pool, warm_ticks(ids.len()))
 }
 
-#[divan::bench(args = N_TOOLS)]
-fn lazy_heat(bencher: Bencher, n_tools: usize) {
-    let policy = Policy::default().hot_pool;
-    let decay = Decay::new(policy.decay);
-    let ids = tool_ids(n_tools);
-    let (mut pool, mut tick) = warm_pool(&ids, &policy);
-    bencher.bench_local(|| {
-        for _ in 0..policy.every {
-            tick += 1;
-            pool.count(&ids[called(tick, n_tools)], Tick(tick), &decay);
-        }
-        let reranked = pool.rerank(&policy, Tick(tick), &BTreeSet::new(), &|_| true);
-        pool.apply(&reranked, &policy);
-        black_box(pool.epoch())
-    });
+/// The plain form: one flat list, swept.
+struct EagerHeats {
+    /// Heat and last use, in the order of `ids`.
+    heats: Vec<(f64, u64)>,
+    ids: Vec<ToolId>,
 }
 
-/// The ten ticks alone: what a call costs between re-ranks.
-#[divan::bench(args = N_TOOLS)]
-fn lazy_heat_ticks_only(bencher: Bencher, n_tools: usize) {
-    let policy = Policy::default().hot_pool;
-    let decay = Decay::new(policy.decay);
-    let ids = tool_ids(n_tools);
-    let (mut pool, mut tick) = warm_pool(&ids, &policy);
-    bencher.bench_local(|| {
-        for _ in 0..policy.every {
-            tick += 1;
-            pool.count(&ids[called(tick, n_tools)], Tick(tick), &decay);
+impl EagerHeats {
+    fn warm(ids: Vec<ToolId>, decay: f64) -> Self {
+        let mut eager = Self { heats: vec![(0.0, 0); ids.len()], ids };
+        for tick in 1..=warm_ticks(eager.ids.len()) {
+            eager.count(warm_call(tick, eager.ids.len()), tick, decay);
         }
-    });
-}
+        eager
+    }
 
-#[divan::bench(args = N_TOOLS)]
-fn eager_sweep(bencher: Bencher, n_tools: usize) {
-    let policy = Policy::default().hot_pool;
-    let ids = tool_ids(n_tools);
-    let mut heats: Vec<(f64, u64)> = (0..n_tools).map(|i| (1.0, i as u64)).collect();
-    let mut tick = n_tools as u64;
-    bencher.bench_local(|| {
-        for _ in 0..policy.every {
-            tick += 1;
-            for (heat, _) in &mut heats {
-                *heat *= policy.decay;
-            }
-            let (heat, last_use) = &mut heats[called(tick, n_tools)];
-            *heat += 1.0;
-            *last_use = tick;
+    fn count(&mut self, called: usize, tick: u64, decay: f64) {
+        for (heat, _) in &mut self.heats {
+            *heat *= decay;
         }
-        let mut order: Vec<usize> = (0..n_tools).collect();
+        let (heat, last_use) = &mut self.heats[called];
+        *heat += 1.0;
+        *last_use = tick;
+    }
+
+    fn rerank(&self, slots: usize) -> Vec<ToolId> {
+        let mut order: Vec<usize> = (0..self.ids.len()).collect();
         order.sort_by_key(|&i| {
-            let (heat, last_use) = heats[i];
-            (Reverse((heat * f64::from(1 << 30)).round() as u64), Reverse(last_use), &ids[i])
+            let (heat, last_use) = self.heats[i];
+            (Reverse((heat * f64::from(1 << 30)).round() as u64), Reverse(last_use), &self.ids[i])
         });
-        order.truncate(policy.slots as usize);
-        black_box(order)
+        order.iter().take(slots).map(|&i| self.ids[i].clone()).collect()
+    }
+}
+
+#[divan::bench(args = N_TOOLS)]
+fn ticks_lazy(bencher: Bencher, n_tools: usize) {
+    let policy = Policy::default().hot_pool;
+    let decay = Decay::new(policy.decay);
+    let ids = tool_ids(n_tools);
+    let (mut pool, mut tick) = warm_pool(&ids, &policy);
+    bencher.bench_local(|| {
+        for _ in 0..policy.every {
+            tick += 1;
+            pool.count(&ids[called(tick, n_tools)], Tick(tick), &decay);
+        }
     });
+}
+
+#[divan::bench(args = N_TOOLS)]
+fn ticks_swept(bencher: Bencher, n_tools: usize) {
+    let policy = Policy::default().hot_pool;
+    let mut eager = EagerHeats::warm(tool_ids(n_tools), policy.decay);
+    let mut tick = warm_ticks(n_tools);
+    bencher.bench_local(|| {
+        for _ in 0..policy.every {
+            tick += 1;
+            eager.count(called(tick, n_tools), tick, black_box(policy.decay));
+        }
+    });
+}
+
+#[divan::bench(args = N_TOOLS)]
+fn rerank_lazy(bencher: Bencher, n_tools: usize) {
+    let policy = Policy::default().hot_pool;
+    let (pool, tick) = warm_pool(&tool_ids(n_tools), &policy);
+    bencher.bench_local(|| pool.rerank(&policy, Tick(tick), &BTreeSet::new(), &|_| true));
+}
+
+#[divan::bench(args = N_TOOLS)]
+fn rerank_swept(bencher: Bencher, n_tools: usize) {
+    let policy = Policy::default().hot_pool;
+    let eager = EagerHeats::warm(tool_ids(n_tools), policy.decay);
+    bencher.bench_local(|| eager.rerank(policy.slots as usize));
+}
+
+#[divan::bench(args = N_TOOLS)]
+fn publish(bencher: Bencher, n_tools: usize) {
+    let policy = Policy::default().hot_pool;
+    let (mut pool, tick) = warm_pool(&tool_ids(n_tools), &policy);
+    let reranked = pool.rerank(&policy, Tick(tick), &BTreeSet::new(), &|_| true);
+    bencher.bench_local(|| pool.apply(black_box(&reranked), &policy));
 }

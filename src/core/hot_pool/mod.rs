@@ -178,11 +178,12 @@ impl HotPool {
         self.members.clone_from(&reranked.members);
         let decay = Decay::new(policy.decay);
         let rule = rules::rule_of(policy.policy);
-        let mut scores = BTreeMap::new();
-        for (tool, usage) in &self.usage {
+        let to_score = |usage: &Usage| {
             let heat = usage.heat_key(&decay, reranked.tick);
-            scores.insert(tool.clone(), Score { heat, rank: rule.rank(usage, heat) });
-        }
+            Score { heat, rank: rule.rank(usage, heat) }
+        };
+        // Collected, because a map built from what is sorted already costs a fraction of as many insertions.
+        let scores = self.usage.iter().map(|(tool, usage)| (tool.clone(), to_score(usage))).collect();
         self.published = Arc::new(PublishedPool {
             epoch: self.epoch,
             tick: reranked.tick,
