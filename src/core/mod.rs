@@ -3,6 +3,8 @@
 
 pub mod definition;
 pub mod event;
+pub mod heat;
+pub mod hot_pool;
 pub mod ids;
 pub mod lifecycle;
 pub mod policy;
