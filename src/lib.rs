@@ -1,3 +1,4 @@
 pub mod core;
 pub mod proto;
 pub mod offline;
+pub mod import;
