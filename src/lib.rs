@@ -1,4 +1,4 @@
 pub mod core;
-pub mod proto;
-pub mod offline;
 pub mod import;
+pub mod offline;
+pub mod proto;

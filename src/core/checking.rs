@@ -16,6 +16,7 @@ use super::recall::{self, push_nearest};
 use super::registry::Shown;
 use super::render::{self, CALL_TOOL, REQUEST_TOOL, ResultKind};
 use super::session::Session;
+use super::validation::Violation;
 use super::view::View;
 
 /// Nearest names that a refusal gives.
@@ -45,17 +46,6 @@ pub enum CallKind {
     Own,
 }
 
-/// One thing wrong with a call's arguments.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct ArgumentViolation {
-    /// JSON pointer.
-    pub field: String,
-    /// What is wrong.
-    pub description: String,
-    /// What would be accepted.
-    pub accepted: String,
-}
-
 /// The answer for one call.
 pub struct Checked {
     /// The call.
@@ -75,7 +65,7 @@ pub struct Checked {
     /// Why it may not be used.
     pub exclusion: Option<Exclusion>,
     /// What does not fit.
-    pub violations: Vec<ArgumentViolation>,
+    pub violations: Vec<Violation>,
     /// Where it is not to run: the tool result to give.
     pub pieces: Vec<Piece>,
     /// The definition that those pieces carry.
@@ -86,7 +76,12 @@ pub struct Checked {
 
 /// Checks all calls of a reply; the event is what goes into the log. Presence is filled in by [`Session::apply_check`],
 /// which settles it in the order of the reply.
-pub fn check(view: &View, session: &Session, step: Option<StepId>, calls: &[RawCall<'_>]) -> (CallsChecked, Vec<Checked>) {
+pub fn check(
+    view: &View,
+    session: &Session,
+    step: Option<StepId>,
+    calls: &[RawCall<'_>],
+) -> (CallsChecked, Vec<Checked>) {
     let checker = Checker { view, session, step };
     let answers: Vec<Checked> = calls.iter().map(|call| checker.check(call)).collect();
     let mut event = CallsChecked { session: session.id().clone(), step, calls: Vec::new() };
@@ -146,7 +141,9 @@ impl Checker<'_> {
         let spec = self.session.spec();
         let registry = &self.view.registry;
         let mut checked = answer(call, CallKind::Tool);
-        let Some(tool) = registry.by_alias(&Alias::from(call.name)) else { return self.refuse_unknown(checked, call.name) };
+        let Some(tool) = registry.by_alias(&Alias::from(call.name)) else {
+            return self.refuse_unknown(checked, call.name);
+        };
         let Some(entry) = registry.get(tool) else { return self.refuse_unknown(checked, call.name) };
         match block::exclusion(registry, spec, tool) {
             None => {}
@@ -189,17 +186,12 @@ impl Checker<'_> {
         self.refuse(checked, &text, None)
     }
 
-    fn refuse_arguments(
-        &self,
-        mut checked: Checked,
-        shown: Option<Arc<Shown>>,
-        violations: Vec<ArgumentViolation>,
-    ) -> Checked {
+    fn refuse_arguments(&self, mut checked: Checked, shown: Option<Arc<Shown>>, violations: Vec<Violation>) -> Checked {
         checked.verdict = Verdict::InvalidArguments;
         let mut text = String::from("The arguments do not fit, so the call was not run.");
         for violation in violations.iter().take(VIOLATIONS_TOLD) {
-            let field = if violation.field.is_empty() { "arguments" } else { &violation.field };
-            text.push_str(&format!("\n- {field}: {}; {}", violation.description, violation.accepted));
+            let place = if violation.pointer.is_empty() { "arguments" } else { &violation.pointer };
+            text.push_str(&format!("\n- {place}: {}; {}", violation.description, violation.accepted));
         }
         checked.violations = violations;
         // The schema goes along where the model has not seen it, or may have lost it.
@@ -236,22 +228,18 @@ fn answer(call: &RawCall<'_>, kind: CallKind) -> Checked {
     }
 }
 
-fn violations_of(shown: &Shown, arguments: &Value) -> Vec<ArgumentViolation> {
+fn violations_of(shown: &Shown, arguments: &Value) -> Vec<Violation> {
     let Some(validator) = shown.validator() else { return Vec::new() };
-    validator
-        .validate(arguments)
-        .into_iter()
-        .map(|v| ArgumentViolation { field: v.field, description: v.description, accepted: v.accepted })
-        .collect()
+    validator.validate(arguments)
 }
 
 /// Reads arguments; providers send nothing at all where a tool takes none.
-fn parse(arguments: &[u8]) -> Result<Value, ArgumentViolation> {
+fn parse(arguments: &[u8]) -> Result<Value, Violation> {
     if arguments.iter().all(u8::is_ascii_whitespace) {
         return Ok(Value::Object(serde_json::Map::new()));
     }
-    serde_json::from_slice(arguments).map_err(|error| ArgumentViolation {
-        field: String::new(),
+    serde_json::from_slice(arguments).map_err(|error| Violation {
+        pointer: String::new(),
         description: format!("not JSON: {error}"),
         accepted: "must be a JSON object".into(),
     })
@@ -259,9 +247,9 @@ fn parse(arguments: &[u8]) -> Result<Value, ArgumentViolation> {
 
 /// Takes a `call_tool` apart. The inner arguments may be an object or a string holding one: some models and typed
 /// schemas make free objects into strings.
-fn unwrap(arguments: &[u8]) -> Result<(String, String), ArgumentViolation> {
-    let violation = |field: &str, description: &str, accepted: &str| ArgumentViolation {
-        field: field.into(),
+fn unwrap(arguments: &[u8]) -> Result<(String, String), Violation> {
+    let violation = |pointer: &str, description: &str, accepted: &str| Violation {
+        pointer: pointer.into(),
         description: description.into(),
         accepted: accepted.into(),
     };
@@ -289,6 +277,6 @@ mod tests {
         assert_eq!(object, ("a".into(), r#"{"x":1}"#.into()));
         assert_eq!(object, string);
         assert_eq!(unwrap(br#"{"name":"a"}"#).unwrap().1, "{}");
-        assert_eq!(unwrap(br#"{"arguments":{}}"#).unwrap_err().field, "/name");
+        assert_eq!(unwrap(br#"{"arguments":{}}"#).unwrap_err().pointer, "/name");
     }
 }

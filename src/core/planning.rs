@@ -71,12 +71,8 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
         () if is_silent => PlanResult::NoQuery,
         () => PlanResult::NothingFound,
     };
-    let tokens = StepTokens {
-        issued: choice.tokens,
-        everything: everything_tokens,
-        window: spec.window,
-        ..block.tokens
-    };
+    let tokens =
+        StepTokens { issued: choice.tokens, everything: everything_tokens, window: spec.window, ..block.tokens };
     let listing = listing(&choice.issued, matched, limit);
     let planned = StepPlanned {
         session: session.id().clone(),
@@ -105,14 +101,18 @@ fn listing(issued: &[Issue], matched: u32, limit: u32) -> Listing {
     let returned = issued.len() as u32;
     let total = matched.max(returned);
     let hint = if total > returned {
-        format!("more tools match; if none of these fits, ask {REQUEST_TOOL} for a name in the directory or say the need")
+        format!(
+            "more tools match; if none of these fits, ask {REQUEST_TOOL} for a name in the directory or say the need"
+        )
     } else {
         String::new()
     };
     Listing { total, returned, limit, hint }
 }
 
-fn cut_query<'a>(query: &Query<'a>) -> (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>) {
+fn cut_query<'a>(
+    query: &Query<'a>,
+) -> (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>) {
     (cut(query.user), cut(query.model), cut(query.goal))
 }
 

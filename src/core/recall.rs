@@ -134,12 +134,7 @@ impl Recall<'_> {
     }
 
     /// Issues what is not in the context yet, within the budget, and says what can be called now.
-    fn issue<'t>(
-        &self,
-        tools: impl Iterator<Item = (&'t ToolId, f32)>,
-        total: usize,
-        result: RequestResult,
-    ) -> Answer {
+    fn issue<'t>(&self, tools: impl Iterator<Item = (&'t ToolId, f32)>, total: usize, result: RequestResult) -> Answer {
         let limit = self.view.policy.plan.recall_limit;
         let mut choice = Choice::new(self.view, self.session, self.block, self.shelf, 0);
         let mut present = Vec::new();

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::block;
 use super::event::{Block, Issue, Piece, SessionSpec};
 use super::hot_pool::PublishedPool;
 use super::ids::{Alias, ToolId};
@@ -10,7 +11,7 @@ use super::policy::Policy;
 use super::registry::{Registry, Shown};
 use super::render;
 use super::retrieval::Index;
-use super::{block, ids};
+use super::session::Session;
 
 /// A namespace at one place in its log. Cloning it clones four pointers.
 #[derive(Clone)]
@@ -52,8 +53,9 @@ impl View {
         self.registry.get(tool).map(|tool| tool.current().alias())
     }
 
-    /// Returns whether a block frozen at `epoch` could differ from one frozen now.
-    pub fn may_differ_from(&self, epoch: ids::Epoch, revision: u64) -> bool {
-        self.pool.epoch != epoch || self.registry.revision() != revision
+    /// Returns whether a refresh might change a session's block: something was registered, moved or re-ranked since.
+    pub fn may_change_block_of(&self, session: &Session) -> bool {
+        let epoch = session.block().map(|block| block.epoch);
+        epoch != Some(self.pool.epoch) || session.revision() != self.registry.revision()
     }
 }

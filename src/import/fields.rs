@@ -78,6 +78,15 @@ impl Fields<'_> {
         }
     }
 
+    fn initial_score(&self) -> Result<f64, Unreadable> {
+        match self.map.get("initial_score") {
+            None | Some(Value::Null) => Ok(0.0),
+            Some(value) => {
+                value.as_f64().ok_or_else(|| self.refuse("initial_score", "not a number; must be 0 or more, in calls"))
+            }
+        }
+    }
+
     fn object(&self, field: &str) -> Result<Option<Json>, Unreadable> {
         match self.map.get(field) {
             None | Some(Value::Null) => Ok(None),
@@ -120,6 +129,7 @@ impl Fields<'_> {
             group: group.to_owned(),
             tags: self.texts("tags")?,
             attributes: self.attributes()?,
+            initial_score: self.initial_score()?,
             derived: BTreeSet::new(),
             id,
         })

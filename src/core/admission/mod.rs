@@ -119,6 +119,9 @@ impl Checked {
     }
 }
 
+/// Most heat that a tool may start with; heat at the default decay never passes 20.
+const INITIAL_SCORE_MAX: f64 = 1_000_000.0;
+
 /// Looks at a definition by every rule that needs no other tool.
 ///
 /// Pure and bounded: about a millisecond, and well under 100 for the worst schema that the limits let through to the
@@ -133,6 +136,7 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     let measured_tokens = size::check(definition, policy, &mut violations);
     check_texts(definition, &mut violations);
     check_json(definition, policy, &mut violations);
+    check_score(definition.initial_score, &mut violations);
     flags::check(definition, &mut warnings);
 
     Checked {
@@ -142,6 +146,13 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
         measured_tokens,
         violations,
         warnings,
+    }
+}
+
+fn check_score(score: f64, violations: &mut Vec<Violation>) {
+    if !(0.0..=INITIAL_SCORE_MAX).contains(&score) {
+        let accepted = format!("must be 0..={INITIAL_SCORE_MAX}, in calls");
+        violations.push(Violation::new("initial_score", ViolationCode::Malformed, "out of range", accepted));
     }
 }
 
