@@ -1,1 +1,3 @@
 pub mod core;
+pub mod engine;
+pub mod store;
