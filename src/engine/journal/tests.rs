@@ -359,7 +359,7 @@ fn a_kill_loses_only_traffic_of_the_window() {
     assert_eq!(journal.figures().lost_events, 3);
 
     let (journal, thread) = start_on(&path);
-    let (_, reader) = (&journal, sqlite::SqliteReader::open(&path).unwrap());
+    let reader = sqlite::SqliteReader::open(&path).unwrap();
     assert_eq!(read_all(&reader, "a", 0).len(), 3);
     assert_eq!(read_all(&reader, "b", 0).len(), 1);
     journal.push(traffic("a", 4..=6)).unwrap();

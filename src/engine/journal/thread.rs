@@ -162,10 +162,11 @@ impl Writer {
             StoreState::ReadOnly { .. } => true,
             StoreState::Failed { .. } => return,
         };
-        if is_read_only && self.backlog.is_empty() {
-            if let Err(why) = self.log.probe() {
-                return self.settle_failure(&why);
-            }
+        if is_read_only
+            && self.backlog.is_empty()
+            && let Err(why) = self.log.probe()
+        {
+            return self.settle_failure(&why);
         }
         while !self.backlog.is_empty() {
             if let Err(why) = self.write_front() {

@@ -366,3 +366,22 @@ fn check_damage(sql: &str, place: &str) {
         other => panic!("{other:?}"),
     }
 }
+
+#[test]
+fn a_transaction_that_a_kill_left_half_done_is_rolled_back() {
+    let mut fixture = Fixture::new();
+    append(&mut fixture.log, &[traffic("a", 1..=500)]).unwrap();
+    let path = fixture.path();
+    drop(fixture.log);
+    // As a kill leaves a file that is not yet, or no longer, in WAL mode: pages overwritten, the old ones beside it.
+    let killed = fixture.folder.path().join("killed.db");
+    let writer = Connection::open(&path).unwrap();
+    writer.pragma_update(None, "journal_mode", "delete").unwrap();
+    writer.pragma_update(None, "cache_size", 2).unwrap();
+    writer.execute_batch("BEGIN; UPDATE events SET kind = upper(kind)").unwrap();
+    fs::copy(&path, &killed).unwrap();
+    fs::copy(path.with_extension("db-journal"), killed.with_extension("db-journal")).unwrap();
+
+    let (_log, reader) = open(&killed).unwrap();
+    assert_eq!(read_all(&reader, "a", 0).len(), 500);
+}
