@@ -1,4 +1,6 @@
 pub mod core;
+pub mod engine;
 pub mod import;
 pub mod offline;
 pub mod proto;
+pub mod store;
