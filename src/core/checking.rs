@@ -107,6 +107,11 @@ pub fn arguments_fit(view: &View, session: &Session, tool: &ToolId, arguments: &
     Some(shown.validator()?.validate(&arguments).is_empty())
 }
 
+/// Returns the name of the tool that a `call_tool` calls.
+pub fn inner_name(arguments: &[u8]) -> Option<String> {
+    unwrap(arguments).ok().map(|(name, _)| name)
+}
+
 struct Checker<'a> {
     view: &'a View,
     session: &'a Session,

@@ -8,7 +8,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::event::{
-    MoveCause, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, StepTokens, ToolState, Verdict, Word,
+    CacheBreak, MoveCause, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, StepTokens, ToolState, Verdict,
+    Word,
 };
 
 /// A count for each word of a closed list.
@@ -110,6 +111,9 @@ pub struct Figures {
     /// Tools that moved, by the state they went to and why.
     #[serde(with = "moves_as_list")]
     pub moves: BTreeMap<(ToolState, MoveCause), u64>,
+    /// Cache breaks, by cause.
+    #[serde(default)]
+    pub cache_breaks: Tally<CacheBreak>,
     /// Sessions opened.
     pub sessions_opened: u64,
     /// Sessions ended, by reason.

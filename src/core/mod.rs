@@ -28,6 +28,7 @@ pub mod judging;
 pub mod lifecycle;
 pub mod narrowing;
 pub mod planning;
+pub mod privacy;
 pub mod recall;
 pub mod session;
 pub mod view;

@@ -11,8 +11,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{
-    Block, BlockFrozen, CallsChecked, Ending, Issue, Origin, OutcomeReported, Presence, SessionEnd, SessionSpec,
-    StepPlanned, ToolRequested, Verdict,
+    Block, BlockFrozen, CacheBreak, CallsChecked, Ending, Issue, Origin, OutcomeReported, Presence, SessionEnd,
+    SessionSpec, StepPlanned, ToolRequested, UsageReported, Verdict,
 };
 use super::ids::{CallId, Digest, Generation, SessionId, StepId, ToolId, UnixMillis, Version};
 
@@ -25,6 +25,13 @@ const CALLS_KEPT: usize = 4_096;
 /// Last calls remembered for putting their tools back after a compaction.
 const RECENT_CALLS_KEPT: usize = 64;
 
+/// Requests for tools remembered, so that a repeated one is the same one.
+const REQUESTS_KEPT: usize = 16;
+
+/// A cache read counts as broken when it falls short by this share and this many tokens (as Pydantic AI counts it).
+const CACHE_SHORT_SHARE: f64 = 0.05;
+const CACHE_SHORT_TOKENS: u64 = 2_000;
+
 /// On-demand definitions by tool, with the version that was shown.
 pub type Shelf = BTreeMap<ToolId, Version>;
 
@@ -35,6 +42,8 @@ pub struct Step {
     pub planned: Arc<StepPlanned>,
     /// The on-demand definitions in the request: what was present, and what the step issued.
     pub shelf: Shelf,
+    /// Whether a call was made in it, or it is known how it ended without one.
+    is_accounted: bool,
 }
 
 /// What is known of one call.
@@ -92,6 +101,8 @@ pub struct Session {
     recent_calls: VecDeque<ToolId>,
     calls: BTreeMap<CallId, Call>,
     calls_in_order: VecDeque<CallId>,
+    requests: VecDeque<Arc<ToolRequested>>,
+    last_input_tokens: u64,
     opened: UnixMillis,
     last_heard: UnixMillis,
     ended: Option<(UnixMillis, SessionEnd)>,
@@ -121,6 +132,8 @@ impl Session {
             recent_calls: VecDeque::new(),
             calls: BTreeMap::new(),
             calls_in_order: VecDeque::new(),
+            requests: VecDeque::new(),
+            last_input_tokens: 0,
             opened: at,
             last_heard: at,
             ended: None,
@@ -323,7 +336,7 @@ impl Session {
         }
         self.shelf.clone_from(&shelf);
         self.n_steps = self.n_steps.max(planned.step.number);
-        self.steps.push_back(Step { planned, shelf });
+        self.steps.push_back(Step { planned, shelf, is_accounted: false });
         if self.steps.len() > STEPS_KEPT {
             self.steps.pop_front();
         }
@@ -336,18 +349,67 @@ impl Session {
         }
     }
 
+    /// Returns what was answered to a request before, so that a repeated one is the same one.
+    pub fn request(&self, call: &CallId) -> Option<&Arc<ToolRequested>> {
+        self.requests.iter().rev().find(|requested| &requested.call_id == call)
+    }
+
     /// Takes in what the model asked for: it is in the context from the next step on.
-    pub fn apply_request(&mut self, requested: &ToolRequested, at: UnixMillis) {
+    pub fn apply_request(&mut self, requested: Arc<ToolRequested>, at: UnixMillis) {
         self.last_heard = at;
         for issue in &requested.issued {
             self.shelf.insert(issue.tool.clone(), issue.version);
             self.show(issue);
         }
+        self.account(requested.step);
+        self.requests.push_back(requested);
+        if self.requests.len() > REQUESTS_KEPT {
+            self.requests.pop_front();
+        }
+    }
+
+    /// Returns the last step, if no call was made in it and nobody said how it ended.
+    pub fn unaccounted_step(&self) -> Option<StepId> {
+        self.steps.back().filter(|step| !step.is_accounted).map(|step| step.planned.step)
+    }
+
+    /// Takes in how a step ended without a call, and says whether that was news.
+    pub fn apply_step_end(&mut self, id: StepId, at: UnixMillis) -> bool {
+        self.last_heard = at;
+        self.account(Some(id))
+    }
+
+    /// Notes that it is known what became of a step, and says whether that was news.
+    fn account(&mut self, id: Option<StepId>) -> bool {
+        let Some(step) = self.steps.iter_mut().rev().find(|step| Some(step.planned.step) == id) else { return false };
+        !std::mem::replace(&mut step.is_accounted, true)
+    }
+
+    /// Returns why the provider's cache broke, if the billing of a step says that it did.
+    pub fn cache_break(&self, usage: &UsageReported) -> Option<CacheBreak> {
+        let short = self.last_input_tokens.saturating_sub(usage.cached_tokens);
+        let is_short = short >= CACHE_SHORT_TOKENS && short as f64 > self.last_input_tokens as f64 * CACHE_SHORT_SHARE;
+        match usage.miss_reason.as_str() {
+            "" if is_short => Some(CacheBreak::Unknown),
+            "" => None,
+            reason if reason.contains("tools") => Some(CacheBreak::Tools),
+            reason if reason.contains("expired") => Some(CacheBreak::Expired),
+            _ => Some(CacheBreak::Other),
+        }
+    }
+
+    /// Takes in what the provider billed.
+    pub fn apply_usage(&mut self, usage: &UsageReported, at: UnixMillis) {
+        self.last_heard = at;
+        self.last_input_tokens = usage.input_tokens;
     }
 
     /// Takes in a check of calls. The presence of each is settled here, in the order of the reply.
     pub fn apply_check(&mut self, checked: &CallsChecked, at: UnixMillis) {
         self.last_heard = at;
+        if !checked.calls.is_empty() {
+            self.account(checked.step);
+        }
         for call in &checked.calls {
             if self.was_checked(&call.call_id) {
                 continue;
@@ -391,12 +453,16 @@ impl Session {
         self.last_heard = at;
         let mut call = self.calls.get(&outcome.call_id).cloned().unwrap_or_default();
         call.is_reported = true;
+        self.account(outcome.step);
         self.remember(outcome.call_id.clone(), call);
     }
 
     /// Takes in that a call became a tick.
-    pub fn apply_tick(&mut self, call_id: &CallId, tool: &ToolId) {
+    pub fn apply_tick(&mut self, call_id: &CallId, tool: &ToolId, presence: Presence) {
         self.n_calls += 1;
+        if let Some(call) = self.calls.get_mut(call_id) {
+            call.presence = Some(presence);
+        }
         // A checked call settled its marks when it was checked, in the order of the reply.
         if !self.was_checked(call_id) {
             self.settle(tool);

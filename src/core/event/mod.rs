@@ -22,8 +22,8 @@ use super::ids::{
 };
 
 pub use words::{
-    Delivery, Ending, Format, Judge, MoveCause, Origin, PlanResult, PoolReason, Presence, RequestResult, SessionEnd,
-    StepEnd, ToolAction, ToolState, Verdict, Word,
+    CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, PlanResult, PoolReason, Presence, RequestResult,
+    SessionEnd, StepEnd, ToolAction, ToolState, Verdict, Word,
 };
 
 /// One line of a namespace's log.
@@ -66,6 +66,8 @@ pub enum Event {
     CallsChecked(CallsChecked),
     /// The runtime said what became of a call.
     OutcomeReported(OutcomeReported),
+    /// The runtime said what the provider billed for a step.
+    UsageReported(UsageReported),
     /// Time passed that something was waiting for.
     TimePassed,
 
@@ -100,6 +102,7 @@ impl Event {
             | Self::ToolRequested(_)
             | Self::CallsChecked(_)
             | Self::OutcomeReported(_)
+            | Self::UsageReported(_)
             | Self::TimePassed => true,
             Self::BlockFrozen(_)
             | Self::CallCounted(_)
@@ -369,6 +372,9 @@ pub struct ToolRequested {
     pub session: SessionId,
     /// The provider's id of the meta call.
     pub call_id: CallId,
+    /// The step in whose reply it was asked; `None` where it is not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<StepId>,
     /// What was issued.
     pub issued: Vec<Issue>,
     /// What came of it.
@@ -444,6 +450,20 @@ pub struct OutcomeReported {
     /// What somebody judged of the selection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub judgement: Option<Judgement>,
+}
+
+/// The runtime said what the provider billed for a step.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct UsageReported {
+    /// Whose.
+    pub session: SessionId,
+    /// All input tokens, cached ones included.
+    pub input_tokens: u64,
+    /// Of these, read from the prompt cache.
+    pub cached_tokens: u64,
+    /// The provider's own word for a miss; empty where it gave none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub miss_reason: String,
 }
 
 /// A session's block was frozen.

@@ -283,6 +283,20 @@ words! {
 }
 
 words! {
+    /// Why a provider read less from its prompt cache than the step before had put there.
+    CacheBreak {
+        /// The tools array changed, by the provider's own word.
+        Tools = "tools",
+        /// Something else changed, by the provider's own word.
+        Other = "other",
+        /// The cache entry ran out.
+        Expired = "expired",
+        /// Not said.
+        Unknown = "unknown",
+    }
+}
+
+words! {
     /// Why a session ended.
     SessionEnd {
         /// The runtime closed it.

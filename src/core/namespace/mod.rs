@@ -19,7 +19,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{
-    AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PoolReranked, SessionOpened, StepPlanned,
+    AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PoolReranked, SessionOpened, StepEnd, StepPlanned,
     ToolAction, ToolMoved, ToolState, ToolsRegistered,
 };
 use super::figures::Figures;
@@ -250,7 +250,13 @@ impl Namespace {
             }
             Event::SessionOpened(opened) => self.apply_opened(at, opened),
             Event::StepPlanned(planned) => self.apply_step(at, planned),
-            Event::StepEnded(ended) => self.figures.plans_without_call.add(ended.end),
+            Event::StepEnded(ended) => {
+                if let Some(entry) = self.sessions.get_mut(&ended.session)
+                    && entry.session.apply_step_end(ended.step, at)
+                {
+                    self.figures.plans_without_call.add(ended.end);
+                }
+            }
             Event::ToolRequested(requested) => {
                 self.figures.requests.add(requested.result);
                 if !requested.issued.is_empty() {
@@ -258,7 +264,7 @@ impl Namespace {
                 }
                 self.blocks.count_issues(&requested.issued);
                 if let Some(entry) = self.sessions.get_mut(&requested.session) {
-                    entry.session.apply_request(requested, at);
+                    entry.session.apply_request(Arc::new(requested.clone()), at);
                 }
             }
             Event::CallsChecked(checked) => {
@@ -272,6 +278,14 @@ impl Namespace {
                     if outcome.tool.is_none() {
                         entry.window.interrupt();
                     }
+                }
+            }
+            Event::UsageReported(usage) => {
+                if let Some(entry) = self.sessions.get_mut(&usage.session) {
+                    if let Some(cause) = entry.session.cache_break(usage) {
+                        self.figures.cache_breaks.add(cause);
+                    }
+                    entry.session.apply_usage(usage, at);
                 }
             }
             Event::TimePassed => self.forget_ended(at),
@@ -293,6 +307,9 @@ impl Namespace {
             Event::SessionEnded(ended) => {
                 self.figures.sessions_ended.add(ended.end);
                 if let Some(entry) = self.sessions.get_mut(&ended.session) {
+                    if entry.session.unaccounted_step().is_some() {
+                        self.figures.plans_without_call.add(StepEnd::Unknown);
+                    }
                     self.blocks.release(&entry.session.digest());
                     entry.session.apply_end(ended.end, at);
                 }
@@ -353,6 +370,9 @@ impl Namespace {
         *self.figures.issued_tools.entry(planned.issued.len() as u32).or_default() += 1;
         self.blocks.count_issues(&planned.issued);
         if let Some(entry) = self.sessions.get_mut(&planned.session) {
+            if entry.session.unaccounted_step().is_some() {
+                self.figures.plans_without_call.add(StepEnd::Unknown);
+            }
             self.blocks.count_step(&entry.session.digest());
             entry.session.apply_step(Arc::new(planned.clone()), at);
         }
@@ -367,7 +387,7 @@ impl Namespace {
             if let Some(entry) = self.sessions.get_mut(&counted.session)
                 && entry.session.ended().is_none()
             {
-                entry.session.apply_tick(&counted.call_id, tool);
+                entry.session.apply_tick(&counted.call_id, tool, counted.presence);
                 let arguments_fit = arguments_fitted(&entry.session, outcome);
                 let call = CountedCall { call_id: &counted.call_id, tool, ending: outcome.ending, arguments_fit };
                 entry.window.push(&call);
