@@ -67,7 +67,7 @@ impl Builder<'_> {
         if let Some(Value::Array(options)) = schema.get("enum") {
             return options.iter().find(|option| has_type(schema, option)).cloned();
         }
-        if let Some(value) = schema.get("default").filter(|value| self.attempt % 2 == 0 && is_plain(value))
+        if let Some(value) = schema.get("default").filter(|value| self.attempt.is_multiple_of(2) && is_plain(value))
             && schema.contains_key("type")
             && has_type(schema, value)
         {

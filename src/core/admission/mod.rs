@@ -95,6 +95,9 @@ impl Violation {
     }
 }
 
+/// Most violations and most flags that are reported of one definition: an answer must stay an answer.
+const MOST_VIOLATIONS: usize = 256;
+
 /// A definition that was looked at: admitted when there is no violation.
 #[derive(Clone, Debug)]
 pub struct Checked {
@@ -134,6 +137,8 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     check_texts(definition, &mut violations);
     check_json(definition, policy, &mut violations);
     flags::check(definition, &mut warnings);
+    violations.truncate(MOST_VIOLATIONS);
+    warnings.truncate(MOST_VIOLATIONS);
 
     Checked {
         definition: Arc::new(definition.clone()),
