@@ -279,6 +279,22 @@ fn lines_and_tabs_stand_in_descriptions_only() {
 }
 
 #[test]
+fn a_path_shows_no_refused_code_point_and_has_an_end() {
+    let long = "b".repeat(5_000);
+    let schema = serde_json::json!({"properties": {"a\u{202E}": {"type": "x"}, long: {"type": "x"}}}).to_string();
+    for field in refused_for(|d| d.input_schema = schema_of(&schema)) {
+        assert!(!field.contains('\u{202E}') && field.len() <= 500, "{field}");
+    }
+}
+
+#[test]
+fn a_code_is_written_as_it_is_stored() {
+    for code in [ViolationCode::Missing, ViolationCode::OnlyTheName, ViolationCode::NotAnObject] {
+        assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
+    }
+}
+
+#[test]
 fn duplicate_keys_inside_a_schema_are_refused() {
     let fields = refused_for(|d| d.input_schema = schema_of(r#"{"type":"object","type":"object"}"#));
     assert!(fields.contains(&"input_schema".to_owned()));

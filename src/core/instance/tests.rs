@@ -73,3 +73,11 @@ fn references_and_combinations_are_followed() {
 fn a_schema_that_nothing_fits_still_gives_an_answer() {
     assert_smallest(json!({"type": "array", "enum": ["a"]}), json!({}));
 }
+
+#[test]
+fn a_schema_that_only_an_endless_value_fits_is_given_up() {
+    let again = json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]});
+    assert_smallest(json!({"type": "object", "required": ["a"], "properties": {"a": again}}), json!({}));
+    let wide = (0..6).fold(json!({}), |inner, _| json!({"type": "array", "minItems": 60, "items": inner}));
+    assert_smallest(wide, json!({}));
+}

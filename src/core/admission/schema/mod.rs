@@ -130,11 +130,22 @@ fn check_meta(field: &str, schema: &Value, before: usize, violations: &mut Vec<V
             continue;
         }
         let fault = validation::fault_of(&error);
-        violations.push(Violation::new(at, ViolationCode::InvalidSchema, fault.description, fault.accepted));
+        let accepted = spelling_of_this_draft(&at).map_or(fault.accepted, String::from);
+        violations.push(Violation::new(at, ViolationCode::InvalidSchema, fault.description, accepted));
         n_added += 1;
         if n_added == MOST_META {
             return;
         }
+    }
+}
+
+/// Says how 2020-12 spells what older drafts spelt otherwise: the usual reason for a wrong type at these keywords.
+fn spelling_of_this_draft(at: &str) -> Option<&'static str> {
+    match at.rsplit('/').next()? {
+        "items" => Some("one schema; a list of schemas is prefixItems"),
+        "required" => Some("a list of property names, beside properties"),
+        "exclusiveMinimum" | "exclusiveMaximum" => Some("a number, the bound itself"),
+        _ => None,
     }
 }
 

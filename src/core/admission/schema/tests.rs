@@ -1,3 +1,4 @@
+use proptest::prelude::*;
 use serde_json::json;
 
 use super::*;
@@ -196,4 +197,55 @@ fn anchors_are_found_once_however_many_references_there_are() {
         "properties": {"a": {"$ref": "#here"}},
         "$defs": {"h": {"$anchor": "here", "type": "string"}},
     }));
+}
+#[test]
+fn spellings_of_older_drafts_are_refused_with_the_spelling_of_this_one() {
+    for (schema, place, hint) in [
+        (json!({"items": [{"type": "string"}]}), "items", "prefixItems"),
+        (json!({"type": "string", "required": true}), "required", "list of property names"),
+        (json!({"minimum": 1, "exclusiveMinimum": true}), "exclusiveMinimum", "a number"),
+    ] {
+        let found = violations_of(&property(schema));
+        assert_eq!(found[0].field, format!("input_schema/properties/a/{place}"));
+        assert!(found[0].accepted.contains(hint), "{}", found[0].accepted);
+    }
+    assert_admitted(json!({"$schema": "http://json-schema.org/draft-07/schema#", "type": "object", "definitions": {}}));
+}
+
+/// Schemas as a careless or hostile author might write them.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let references = prop_oneof![Just("#"), Just("#/$defs/d"), Just("#/properties/a"), Just("#x"), Just("y")];
+    let leaf = prop_oneof![
+        Just(json!({})),
+        any::<bool>().prop_map(Value::Bool),
+        references.prop_map(|to| json!({ "$ref": to })),
+        prop_oneof![Just("string"), Just("object"), Just("int")].prop_map(|word| json!({ "type": word })),
+        "[a-z(){}|*0-9]{0,8}".prop_map(|pattern| json!({ "pattern": pattern })),
+        any::<i8>().prop_map(|n| json!({"minLength": n, "enum": [n, "x"]})),
+    ];
+    leaf.prop_recursive(5, 32, 3, |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 1..3).prop_map(|all| json!({ "allOf": all })),
+            prop::collection::vec(inner.clone(), 1..3).prop_map(|any| json!({ "anyOf": any })),
+            inner.clone().prop_map(|items| json!({"type": "array", "items": items, "minItems": 1})),
+            (inner.clone(), inner.clone()).prop_map(|(a, d)| json!({
+                "type": "object", "properties": {"a": a}, "required": ["a"], "$defs": {"d": d},
+            })),
+            inner.prop_map(|not| json!({ "not": not })),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 500, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_is_admitted_compiles_and_judges_without_a_panic(schema in any_schema()) {
+        if violations_of(&schema).is_empty() {
+            let validator = validation::Validator::of_value(&schema).unwrap();
+            let instance = crate::core::instance::smallest_instance(&schema);
+            prop_assert_eq!(validator.fits(&instance), validator.validate(&instance).is_empty());
+            let _ = validator.validate(&json!({"a": {"a": [{"a": 1}]}}));
+        }
+    }
 }
