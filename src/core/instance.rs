@@ -6,6 +6,8 @@
 mod merge;
 mod text;
 
+use std::cell::Cell;
+
 use serde_json::{Map, Number, Value};
 
 use super::validation::Validator;
@@ -15,6 +17,8 @@ use merge::merged;
 const ATTEMPTS: usize = 8;
 /// Deepest nesting that is built; recursive schemas must stop by leaving optional parts out.
 const MAX_DEPTH: usize = 24;
+/// Most values that one candidate is built of, dropped ones included.
+const MOST_BUILT: usize = 5_000;
 /// Most items and properties that are made up to meet a minimum.
 const MOST_MADE_UP: u64 = 64;
 
@@ -26,7 +30,7 @@ pub fn smallest_instance(schema: &Value) -> Value {
     let validator = Validator::of_value(schema).ok();
     let mut first = None;
     for attempt in 0..ATTEMPTS {
-        let builder = Builder { root: schema, attempt };
+        let builder = Builder { root: schema, attempt, n_left: Cell::new(MOST_BUILT) };
         let Some(candidate) = builder.build(schema, 0) else { continue };
         if validator.as_ref().is_none_or(|validator| validator.fits(&candidate)) {
             return candidate;
@@ -40,10 +44,14 @@ struct Builder<'s> {
     root: &'s Value,
     /// Which alternative is taken where there are several.
     attempt: usize,
+    /// Values that may still be built: alternatives that lead back to each other would be tried for ever.
+    n_left: Cell<usize>,
 }
 
 impl Builder<'_> {
     fn build(&self, schema: &Value, depth: usize) -> Option<Value> {
+        let n_left = self.n_left.get().checked_sub(1)?;
+        self.n_left.set(n_left);
         if depth > MAX_DEPTH {
             return None;
         }
@@ -67,7 +75,7 @@ impl Builder<'_> {
         if let Some(Value::Array(options)) = schema.get("enum") {
             return options.iter().find(|option| has_type(schema, option)).cloned();
         }
-        if let Some(value) = schema.get("default").filter(|value| self.attempt % 2 == 0 && is_plain(value))
+        if let Some(value) = schema.get("default").filter(|value| self.attempt.is_multiple_of(2) && is_plain(value))
             && schema.contains_key("type")
             && has_type(schema, value)
         {

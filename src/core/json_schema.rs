@@ -4,6 +4,9 @@
 //! Knows nothing above it and judges nothing. Older spellings (`definitions`, `dependencies`) count as places of
 //! schemas too, because real servers still send them.
 
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
 use serde_json::{Map, Value};
 
 /// The words `type` may be.
@@ -91,26 +94,51 @@ pub fn judges_same_value(keyword: &str) -> bool {
     )
 }
 
-/// Returns what a local reference (`#`, `#/pointer`, `#anchor`) leads to, or `None` where it leads nowhere or is not
-/// local.
+/// Follows local references of one schema; walks it for anchors at most once.
+pub struct Resolver<'s> {
+    root: &'s Value,
+    anchors: OnceCell<BTreeMap<&'s str, &'s Value>>,
+}
+
+impl<'s> Resolver<'s> {
+    /// Takes the schema whose references are to be followed.
+    pub fn new(root: &'s Value) -> Self {
+        Self { root, anchors: OnceCell::new() }
+    }
+
+    /// Returns what a local reference (`#`, `#/pointer`, `#anchor`) leads to, or `None` where it leads nowhere or is
+    /// not local.
+    pub fn resolve(&self, reference: &str) -> Option<&'s Value> {
+        let fragment = percent_decode(reference.strip_prefix('#')?)?;
+        if fragment.is_empty() {
+            return Some(self.root);
+        }
+        if fragment.starts_with('/') {
+            return self.root.pointer(&fragment);
+        }
+        self.anchors.get_or_init(|| anchors(self.root)).get(fragment.as_str()).copied()
+    }
+}
+
+/// Returns what a local reference leads to; for many references of one schema see [`Resolver`].
 pub fn resolve<'s>(root: &'s Value, reference: &str) -> Option<&'s Value> {
-    let fragment = percent_decode(reference.strip_prefix('#')?)?;
-    if fragment.is_empty() {
-        return Some(root);
-    }
-    if fragment.starts_with('/') {
-        return root.pointer(&fragment);
-    }
+    Resolver::new(root).resolve(reference)
+}
+
+/// Returns every schema that has an anchor, by its anchor.
+fn anchors(root: &Value) -> BTreeMap<&str, &Value> {
+    let mut anchors = BTreeMap::new();
     let mut open = vec![root];
     while let Some(schema) = open.pop() {
         let Value::Object(map) = schema else { continue };
-        let is = |keyword| map.get(keyword).and_then(Value::as_str) == Some(fragment.as_str());
-        if is("$anchor") || is("$dynamicAnchor") {
-            return Some(schema);
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(anchor) = map.get(keyword).and_then(Value::as_str) {
+                anchors.insert(anchor, schema);
+            }
         }
         open.extend(subschemas(map).into_iter().map(|sub| sub.schema));
     }
-    None
+    anchors
 }
 
 fn percent_decode(text: &str) -> Option<String> {

@@ -3,6 +3,7 @@
 //! What is said here goes back to a model as a tool result, so each violation carries its fix, and no argument value is
 //! ever repeated: it may be long, private, or written to be read. Formats are checked. Knows nothing above it.
 
+mod recursion;
 mod shape;
 
 use jsonschema::error::ValidationErrorKind as Kind;
@@ -14,6 +15,9 @@ use shape::{list, quoted, shape_of};
 
 /// Most violations that are reported of one call.
 pub const MOST_VIOLATIONS: usize = 16;
+
+/// Most characters of a pointer.
+const POINTER_CHARS: usize = 400;
 
 /// Bound on the compiled size of one pattern, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -45,6 +49,8 @@ pub struct Validator {
     compiled: jsonschema::Validator,
     /// Kept to say which properties there are.
     schema: Value,
+    /// Deepest arguments of which it is said where they do not fit; see [`recursion`].
+    explained_depth: usize,
 }
 
 impl Validator {
@@ -56,7 +62,10 @@ impl Validator {
     /// Compiles a schema that is parsed already; see [`Validator::compile`].
     pub fn of_value(schema: &Value) -> Result<Self, SchemaError> {
         match options().build(schema) {
-            Ok(compiled) => Ok(Self { compiled, schema: schema.clone() }),
+            Ok(compiled) => {
+                let explained_depth = recursion::explained_depth(schema);
+                Ok(Self { compiled, schema: schema.clone(), explained_depth })
+            }
             Err(error) => {
                 Err(SchemaError { pointer: error.instance_path().to_string(), reason: fault_of(&error).description })
             }
@@ -70,6 +79,16 @@ impl Validator {
 
     /// Returns what is wrong with the arguments, at most [`MOST_VIOLATIONS`].
     pub fn validate(&self, arguments: &Value) -> Vec<Violation> {
+        if self.fits(arguments) {
+            return Vec::new();
+        }
+        if !recursion::is_within(arguments, self.explained_depth) {
+            return vec![Violation {
+                pointer: String::new(),
+                description: "does not fit the schema, and is nested too deep to say where".into(),
+                accepted: format!("flatter arguments, at most {} levels, to learn more", self.explained_depth),
+            }];
+        }
         let mut violations = Vec::new();
         for error in self.compiled.iter_errors(arguments).take(MOST_VIOLATIONS) {
             violations.push(self.violation(&error));
@@ -98,6 +117,10 @@ impl Validator {
                 }
             }
             _ => {}
+        }
+        // The arguments' own keys stand in it, at whatever length.
+        if let Some((cut, _)) = pointer.char_indices().nth(POINTER_CHARS) {
+            pointer.truncate(cut);
         }
         Violation { pointer, description: fault.description, accepted: fault.accepted }
     }
@@ -165,12 +188,17 @@ pub(super) fn fault_of(error: &ValidationError<'_>) -> Fault {
         Kind::Pattern { pattern } => {
             fault("does not match the pattern", format!("text matching {}", shape::shown(pattern)))
         }
-        Kind::AnyOf { context } => fault("fits no alternative", alternatives("any of", context)),
-        Kind::OneOfNotValid { context } => fault("fits no alternative", alternatives("one of", context)),
+        Kind::AnyOf { context } => fault("fits no alternative", alternatives("any of", error, context)),
+        Kind::OneOfNotValid { context } => fault("fits no alternative", alternatives("one of", error, context)),
         Kind::OneOfMultipleValid { .. } => {
             fault("fits several alternatives", "a value that fits exactly one alternative".into())
         }
         Kind::Not { schema } => fault("excluded by the schema", format!("anything but {}", shape_of(schema))),
+        // How the library says it of an object that may have no properties at all.
+        Kind::FalseSchema if error.schema_path().to_string().ends_with("/additionalProperties") => {
+            let names = error.instance().as_object().into_iter().flat_map(|object| object.keys());
+            fault(&format!("unknown {}", list(names.map(|name| quoted(name)))), "no properties".into())
+        }
         Kind::FalseSchema => fault("not allowed here", "nothing here".into()),
         Kind::PropertyNames { error } => {
             let inner = fault_of(error);
@@ -192,10 +220,11 @@ pub(super) fn fault_of(error: &ValidationError<'_>) -> Fault {
 }
 
 /// Says of each alternative what it would have taken, without repeating itself.
-fn alternatives(lead: &str, context: &[Vec<ValidationError<'_>>]) -> String {
+fn alternatives(lead: &str, around: &ValidationError<'_>, context: &[Vec<ValidationError<'_>>]) -> String {
     let mut said: Vec<String> = Vec::new();
     for error in context.iter().filter_map(|errors| errors.first()) {
         let at = error.instance_path().to_string();
+        let at = at.strip_prefix(&around.instance_path().to_string()).unwrap_or(&at);
         let accepted = fault_of(error).accepted;
         let words = if at.is_empty() { accepted } else { format!("{accepted} at {at}") };
         if !said.contains(&words) {

@@ -71,7 +71,9 @@ pub fn holds_phrase(text: &str, phrase: &str) -> bool {
     text.match_indices(phrase).any(|(at, _)| {
         let before = text[..at].chars().next_back();
         let after = text[at + phrase.len()..].chars().next();
-        !(starts_joined && before.is_some_and(joins)) && !(ends_joined && after.is_some_and(joins))
+        let is_cut_at_start = starts_joined && before.is_some_and(joins);
+        let is_cut_at_end = ends_joined && after.is_some_and(joins);
+        !is_cut_at_start && !is_cut_at_end
     })
 }
 

@@ -70,6 +70,30 @@ pub enum ViolationCode {
     SuspiciousText,
 }
 
+impl ViolationCode {
+    /// Returns the stable word, as it is written in answers and files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Malformed => "malformed",
+            Self::ForbiddenCharacter => "forbidden_character",
+            Self::TooShort => "too_short",
+            Self::TooLong => "too_long",
+            Self::OnlyTheName => "only_the_name",
+            Self::Duplicate => "duplicate",
+            Self::SizeMismatch => "size_mismatch",
+            Self::UnreadableJson => "unreadable_json",
+            Self::NotAnObject => "not_an_object",
+            Self::TooComplex => "too_complex",
+            Self::UnknownType => "unknown_type",
+            Self::BadReference => "bad_reference",
+            Self::BadPattern => "bad_pattern",
+            Self::InvalidSchema => "invalid_schema",
+            Self::SuspiciousText => "suspicious_text",
+        }
+    }
+}
+
 /// One rule that a definition breaks, or a flag on one that is admitted.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Violation {
@@ -84,16 +108,37 @@ pub struct Violation {
 }
 
 impl Violation {
-    /// Puts a violation together.
+    /// Puts a violation together; what a stranger wrote into the path is escaped and cut.
     pub fn new(
         field: impl Into<String>,
         code: ViolationCode,
         description: impl Into<String>,
         accepted: impl Into<String>,
     ) -> Self {
-        Self { field: field.into(), code, description: description.into(), accepted: accepted.into() }
+        Self { field: printable(field.into()), code, description: description.into(), accepted: accepted.into() }
     }
 }
+
+/// Most characters of a path: schemas may name properties at any length.
+const PATH_CHARS: usize = 400;
+
+fn printable(path: String) -> String {
+    if path.len() <= PATH_CHARS && text::find_refused(&path, Lines::One).is_none() {
+        return path;
+    }
+    let mut shown = String::new();
+    for c in path.chars().take(PATH_CHARS) {
+        if c.is_control() || text::is_refused(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Most violations and most flags that are reported of one definition: an answer must stay an answer.
+const MOST_VIOLATIONS: usize = 256;
 
 /// A definition that was looked at: admitted when there is no violation.
 #[derive(Clone, Debug)]
@@ -138,6 +183,8 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     check_json(definition, policy, &mut violations);
     check_score(definition.initial_score, &mut violations);
     flags::check(definition, &mut warnings);
+    violations.truncate(MOST_VIOLATIONS);
+    warnings.truncate(MOST_VIOLATIONS);
 
     Checked {
         definition: Arc::new(definition.clone()),

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::core::admission::{Violation, ViolationCode};
-use crate::core::json_schema::{judges_same_value, resolve, subschemas};
+use crate::core::json_schema::{Resolver, judges_same_value, subschemas};
 use crate::core::policy::AdmissionPolicy;
 
 /// Longest chain of schemas that judge the same value, references followed: the compiler recurses along it.
@@ -24,7 +24,27 @@ pub struct Node<'s> {
 /// From a schema to one within it or one it refers to.
 struct Edge {
     to: usize,
-    same_value: bool,
+    kind: EdgeKind,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum EdgeKind {
+    /// The other judges the same value.
+    SameValue,
+    /// The other judges a part of the value.
+    Part,
+    /// The other judges nothing until it is referred to.
+    Definition,
+}
+
+impl EdgeKind {
+    fn of(keyword: &str) -> Self {
+        match keyword {
+            "$defs" | "definitions" => Self::Definition,
+            keyword if judges_same_value(keyword) => Self::SameValue,
+            _ => Self::Part,
+        }
+    }
 }
 
 /// A reference as written, before it is known where it leads.
@@ -53,6 +73,7 @@ impl<'s> Graph<'s> {
         let mut graph = Self { nodes: Vec::new(), dangling: Vec::new() };
         let mut known = BTreeMap::new();
         let mut references = Vec::new();
+        let resolver = Resolver::new(root);
         graph.walk(String::new(), root, policy, &mut known, &mut references)?;
         // A reference may lead to a place where no keyword puts a schema; what stands there is then one too.
         while let Some(reference) = references.pop() {
@@ -61,7 +82,7 @@ impl<'s> Graph<'s> {
                 graph.dangling.push((at, "is not local"));
                 continue;
             }
-            let Some(target) = resolve(root, reference.text) else {
+            let Some(target) = resolver.resolve(reference.text) else {
                 graph.dangling.push((at, "leads nowhere"));
                 continue;
             };
@@ -73,7 +94,7 @@ impl<'s> Graph<'s> {
                 Some(&to) => to,
                 None => graph.walk(reference.text[1..].to_owned(), target, policy, &mut known, &mut references)?,
             };
-            graph.nodes[reference.from].edges.push(Edge { to, same_value: true });
+            graph.nodes[reference.from].edges.push(Edge { to, kind: EdgeKind::SameValue });
         }
         Ok(graph)
     }
@@ -91,9 +112,9 @@ impl<'s> Graph<'s> {
         let mut open = vec![(pointer, schema, 1, None)];
         while let Some((pointer, schema, depth, parent)) = open.pop() {
             let place = self.nodes.len();
-            if let Some((parent, same_value)) = parent {
+            if let Some((parent, kind)) = parent {
                 let parent: &mut Node<'_> = &mut self.nodes[parent];
-                parent.edges.push(Edge { to: place, same_value });
+                parent.edges.push(Edge { to: place, kind });
             }
             if depth > policy.schema_depth {
                 return Err(TooComplex {
@@ -118,7 +139,7 @@ impl<'s> Graph<'s> {
                 }
                 for sub in subschemas(map).into_iter().rev() {
                     let below = format!("{pointer}{}", sub.pointer);
-                    open.push((below, sub.schema, depth + 1, Some((place, judges_same_value(sub.keyword)))));
+                    open.push((below, sub.schema, depth + 1, Some((place, EdgeKind::of(sub.keyword)))));
                 }
             }
             self.nodes.push(Node { pointer, schema, edges: Vec::new() });
@@ -185,7 +206,8 @@ impl<'s> Graph<'s> {
         for start in 0..self.nodes.len() {
             let mut stack = vec![start];
             while let Some(&place) = stack.last() {
-                let next = self.nodes[place].edges.iter().filter(|edge| edge.same_value).map(|edge| edge.to);
+                let next =
+                    self.nodes[place].edges.iter().filter(|edge| edge.kind == EdgeKind::SameValue).map(|edge| edge.to);
                 match marks[place] {
                     Mark::New => {
                         marks[place] = Mark::Open;
@@ -238,7 +260,8 @@ impl<'s> Graph<'s> {
                     }
                     is_open[place] = true;
                     stack.push(Visit::Leave(place));
-                    stack.extend(self.nodes[place].edges.iter().map(|edge| Visit::Enter(edge.to)));
+                    let judging = self.nodes[place].edges.iter().filter(|edge| edge.kind != EdgeKind::Definition);
+                    stack.extend(judging.map(|edge| Visit::Enter(edge.to)));
                 }
             }
         }

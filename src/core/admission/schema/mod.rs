@@ -4,6 +4,7 @@
 //! before it sees anything. A *node* is a schema: an object or boolean where a schema may stand.
 
 mod graph;
+mod patterns;
 
 use serde_json::{Map, Value};
 
@@ -12,9 +13,6 @@ use crate::core::json_schema::TYPE_WORDS;
 use crate::core::policy::AdmissionPolicy;
 use crate::core::validation;
 use graph::{Graph, Node};
-
-/// Most bytes of one pattern.
-const PATTERN_BYTES: usize = 512;
 
 /// Most violations that the schema's own schema may add; one typo high up can break a hundred places below.
 const MOST_META: usize = 16;
@@ -59,8 +57,9 @@ pub(super) fn check(field: &str, schema: &Value, policy: &AdmissionPolicy, viola
         }
     };
     for node in &graph.nodes {
-        check_node(field, node, violations);
+        check_types(field, node, violations);
     }
+    patterns::check(field, &graph.nodes, violations);
     graph.check_references(field, policy, violations);
     check_meta(field, schema, before, violations);
     if violations.len() == before {
@@ -93,7 +92,7 @@ fn check_root(field: &str, root: &Map<String, Value>, violations: &mut Vec<Viola
     }
 }
 
-fn check_node(field: &str, node: &Node<'_>, violations: &mut Vec<Violation>) {
+fn check_types(field: &str, node: &Node<'_>, violations: &mut Vec<Violation>) {
     let Value::Object(schema) = node.schema else { return };
     let at = format!("{field}{}", node.pointer);
     match schema.get("type") {
@@ -107,14 +106,6 @@ fn check_node(field: &str, node: &Node<'_>, violations: &mut Vec<Violation>) {
         }
         _ => {}
     }
-    if let Some(pattern) = schema.get("pattern").and_then(Value::as_str) {
-        check_pattern(&format!("{at}/pattern"), pattern, violations);
-    }
-    if let Some(patterns) = schema.get("patternProperties").and_then(Value::as_object) {
-        for pattern in patterns.keys() {
-            check_pattern(&format!("{at}/patternProperties"), pattern, violations);
-        }
-    }
 }
 
 fn check_type_word(at: &str, word: &str, violations: &mut Vec<Violation>) {
@@ -125,39 +116,36 @@ fn check_type_word(at: &str, word: &str, violations: &mut Vec<Violation>) {
     }
 }
 
-fn check_pattern(at: &str, pattern: &str, violations: &mut Vec<Violation>) {
-    let description = if pattern.len() > PATTERN_BYTES {
-        format!("{} bytes", pattern.len())
-    } else if validation::pattern_compiles(pattern) {
-        return;
-    } else if ["(?=", "(?!", "(?<=", "(?<!"].iter().any(|look| pattern.contains(look)) {
-        "uses look-around, which needs unbounded time to match".into()
-    } else {
-        "does not compile on an engine of linear time".into()
-    };
-    violations.push(Violation::new(
-        at,
-        ViolationCode::BadPattern,
-        description,
-        format!("a regular expression of at most {PATTERN_BYTES} bytes, without look-around and back-references"),
-    ));
-}
-
 /// Adds what the schema's own schema says and no rule above has said of the same place.
 fn check_meta(field: &str, schema: &Value, before: usize, violations: &mut Vec<Violation>) {
     let mut n_added = 0;
     for error in jsonschema::draft202012::meta::validator().iter_errors(schema) {
         let at = format!("{field}{}", error.instance_path());
-        let is_known = violations[before..].iter().any(|violation| violation.field == at);
+        // A wrong word within a list of types was reported at the word.
+        let reports = |violation: &Violation| {
+            violation.field == at || violation.field.rsplit_once('/').is_some_and(|(list, _)| list == at)
+        };
+        let is_known = violations[before..].iter().any(reports);
         if is_known {
             continue;
         }
         let fault = validation::fault_of(&error);
-        violations.push(Violation::new(at, ViolationCode::InvalidSchema, fault.description, fault.accepted));
+        let accepted = spelling_of_this_draft(&at).map_or(fault.accepted, String::from);
+        violations.push(Violation::new(at, ViolationCode::InvalidSchema, fault.description, accepted));
         n_added += 1;
         if n_added == MOST_META {
             return;
         }
+    }
+}
+
+/// Says how 2020-12 spells what older drafts spelt otherwise: the usual reason for a wrong type at these keywords.
+fn spelling_of_this_draft(at: &str) -> Option<&'static str> {
+    match at.rsplit('/').next()? {
+        "items" => Some("one schema; a list of schemas is prefixItems"),
+        "required" => Some("a list of property names, beside properties"),
+        "exclusiveMinimum" | "exclusiveMaximum" => Some("a number, the bound itself"),
+        _ => None,
     }
 }
 
