@@ -53,11 +53,19 @@ pub fn cut(text: &str) -> Cow<'_, str> {
 
 /// Folds case and width: NFKC, full case folding, NFKC again. `Ｓｔraße Ⅷ` becomes `strasse viii`.
 pub fn fold(text: &str) -> String {
+    let mut folded = String::new();
+    fold_into(text, &mut folded);
+    folded
+}
+
+/// Writes the folded text behind what `folded` holds.
+fn fold_into(text: &str, folded: &mut String) {
     if text.is_ascii() {
-        return text.to_ascii_lowercase();
+        folded.extend(text.chars().map(|c| c.to_ascii_lowercase()));
+    } else {
+        let composed: String = text.nfkc().collect();
+        folded.extend(default_case_fold_str(&composed).nfkc());
     }
-    let composed: String = text.nfkc().collect();
-    default_case_fold_str(&composed).nfkc().collect()
 }
 
 /// Calls `each` with every term of the text, in order.
@@ -179,13 +187,15 @@ fn emit_compound(parts: &[Part<'_>], each: &mut dyn FnMut(&str, TermKind)) {
     let mut joined = String::new();
     let mut n_joined = 0;
     for part in parts {
-        let word = fold(part.text);
+        let from = joined.len();
+        fold_into(part.text, &mut joined);
+        let word = &joined[from..];
         if part.unspaced {
-            emit_bigrams(&word, each);
+            emit_bigrams(word, each);
+            joined.truncate(from);
             continue;
         }
-        each(&word, if is_stop_word(&word) { TermKind::Stop } else { TermKind::Word });
-        joined.push_str(&word);
+        each(word, if is_stop_word(word) { TermKind::Stop } else { TermKind::Word });
         n_joined += 1;
     }
     if (2..=JOINED_PARTS_MAX).contains(&n_joined) {
