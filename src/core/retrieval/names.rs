@@ -171,6 +171,11 @@ impl Names {
     pub(super) fn words(&self) -> impl Iterator<Item = (&str, &[u32])> {
         self.words.iter().map(|(word, slots)| (&**word.text(), slots.as_slice()))
     }
+
+    /// Returns every folded name, alias and suffix with the slots it stands for, in byte order.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&str, &[u32])> {
+        self.keys.iter().map(|(key, slots)| (&**key.text(), slots.as_slice()))
+    }
 }
 
 /// How well a text names a tool, weakest first. An alias or qualified name means one tool and beats a local name, which
@@ -246,11 +251,11 @@ fn suffixes(name: &str) -> impl Iterator<Item = &str> {
     starts.map(|at| &name[at..]).filter(|suffix| suffix.len() > 1)
 }
 
-/// Returns the stems of a name's words and of the whole, once each.
+/// Returns the stems of a name's words, once each.
 pub(super) fn name_words(name: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for_each_term(name, &mut |term, kind| {
-        if kind != TermKind::Stop {
+        if kind == TermKind::Word {
             words.insert(term.to_owned());
         }
     });
@@ -264,7 +269,7 @@ fn reverse(word: &str) -> String {
 /// Returns the pieces of a text that could only be meant as names: identifiers of several parts, and what stands
 /// between backquotes.
 pub(super) fn mentions(text: &str) -> impl Iterator<Item = &str> {
-    let is_name_char = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
+    let is_name_char = |c: char| c.is_alphanumeric() || is_separator(c);
     let tokens = text.split(move |c| !is_name_char(c) && c != '`');
     tokens.filter_map(|token| {
         let bare = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
@@ -273,12 +278,17 @@ pub(super) fn mentions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Says whether the character may stand between two parts of a name.
+fn is_separator(c: char) -> bool {
+    matches!(c, '_' | '-' | '.' | '/' | ':')
+}
+
 /// Says whether the token has the look of an identifier of several parts rather than of a word.
 fn is_identifier(token: &str) -> bool {
     let mut before = None;
     for c in token.chars() {
         let inner_capital = c.is_uppercase() && before.is_some_and(char::is_lowercase);
-        if inner_capital || "_-.:/".contains(c) {
+        if inner_capital || is_separator(c) {
             return true;
         }
         before = Some(c);
