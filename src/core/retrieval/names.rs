@@ -6,6 +6,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use super::key::{Key, Wanted};
 use super::postings::Postings;
 use super::shared_map::{Keep, SharedMap};
 use super::text::{TermKind, fold, for_each_term};
@@ -16,10 +17,10 @@ const PREFIX_ENDS: [&str; 4] = ["__", ".", "/", ":"];
 /// Names longer than this are not looked up; the longest alias or `source/name` is shorter.
 const NAME_BYTES_MAX: usize = 256;
 /// A word is looked for inside longer words from this length on, in characters.
-const INNER_CHARS_MIN: usize = 3;
-/// A longer word counts as containing another up to twice its length: `email` for `mail`, but not `address` for `add`.
+const INNER_CHARS_MIN: usize = 4;
+/// A longer word counts as containing another up to twice its length: `email` for `mail`, not `portfolio` for `port`.
 const CONTAINING_FACTOR: usize = 2;
-/// Containing words taken a side, shortest first would favour nothing: in byte order.
+/// Containing words taken a side, in byte order.
 const CONTAINING_MAX: usize = 8;
 
 /// How a text names a tool, weakest first.
@@ -55,36 +56,34 @@ pub(super) trait Named {
 #[derive(Clone, Default)]
 pub(super) struct Names {
     /// Folded names, aliases and suffixes of both → slots.
-    keys: SharedMap<Arc<str>, Postings>,
+    keys: SharedMap<Key, Postings>,
     /// Stems of the words in local names → slots.
-    words: SharedMap<Arc<str>, Postings>,
+    words: SharedMap<Key, Postings>,
     /// The same stems written backwards, so that those with an end in common stand together.
-    backwards: SharedMap<Arc<str>, Arc<str>>,
+    backwards: SharedMap<Key, Arc<str>>,
 }
 
 impl Names {
     pub(super) fn insert(&mut self, slot: u32, tool: &impl Named) {
         for key in keys(tool) {
-            self.keys.get_or_insert(|k| (**k).cmp(&key), || (key.as_str().into(), Postings::default())).add(slot);
+            add(slot, &key, &mut self.keys);
         }
         for word in name_words(&tool.id().name) {
-            let word: Arc<str> = word.into();
-            let make = || (Arc::clone(&word), Postings::default());
-            self.words.get_or_insert(|k| k.cmp(&word), make).add(slot);
+            add(slot, &word, &mut self.words);
             let reversed = reverse(&word);
-            self.backwards.get_or_insert(|k| (**k).cmp(&reversed), || (reversed.as_str().into(), Arc::clone(&word)));
+            let reversed = Wanted::new(&reversed);
+            self.backwards.get_or_insert(|k| reversed.compare(k), || (reversed.to_key(), word.as_str().into()));
         }
     }
 
     pub(super) fn remove(&mut self, slot: u32, tool: &impl Named) {
         for key in keys(tool) {
-            self.keys.change(|k| (**k).cmp(&key), |slots| take_out(slot, slots));
+            take_out(slot, &key, &mut self.keys);
         }
         for word in name_words(&tool.id().name) {
-            self.words.change(|k| (**k).cmp(&word), |slots| take_out(slot, slots));
-            if self.words.get(|k| (**k).cmp(&word)).is_none() {
+            if take_out(slot, &word, &mut self.words) == Keep::No {
                 let reversed = reverse(&word);
-                self.backwards.change(|k| (**k).cmp(&reversed), |_| Keep::No);
+                self.backwards.change(|k| Wanted::new(&reversed).compare(k), |_| Keep::No);
             }
         }
     }
@@ -139,7 +138,8 @@ impl Names {
         tool_at: &impl Fn(u32) -> &'t T,
     ) -> Option<(Strength, Vec<u32>)> {
         let key = fold_key(text);
-        let slots = self.keys.get(|k| (**k).cmp(&key))?.as_slice();
+        let wanted = Wanted::new(&key);
+        let slots = self.keys.get(|k| wanted.compare(k))?.as_slice();
         let strengths = || slots.iter().map(|slot| Strength::of(text, tool_at(*slot)));
         let strongest = strengths().max()?;
         let chosen = slots.iter().zip(strengths()).filter(|(_, strength)| *strength == strongest);
@@ -153,11 +153,13 @@ impl Names {
             return Vec::new();
         }
         let fits = |word: &&Arc<str>| word.len() > stem.len() && word.chars().count() <= CONTAINING_FACTOR * n_chars;
-        let beginning = self.words.iter_from(|k| (**k).cmp(stem)).map(|(word, _)| word);
-        let beginning = beginning.take_while(|word| word.starts_with(stem)).filter(fits);
+        let wanted = Wanted::new(stem);
+        let beginning = self.words.iter_from(|k| wanted.compare(k)).map(|(key, _)| key);
+        let beginning = beginning.take_while(|key| wanted.begins(key)).map(Key::text).filter(fits);
         let reversed = reverse(stem);
-        let ending = self.backwards.iter_from(|k| (**k).cmp(&reversed));
-        let ending = ending.take_while(|(key, _)| key.starts_with(&reversed)).map(|(_, word)| word).filter(fits);
+        let wanted = Wanted::new(&reversed);
+        let ending = self.backwards.iter_from(|k| wanted.compare(k));
+        let ending = ending.take_while(|(key, _)| wanted.begins(key)).map(|(_, word)| word).filter(fits);
         let mut words: Vec<Arc<str>> =
             beginning.take(CONTAINING_MAX).chain(ending.take(CONTAINING_MAX)).cloned().collect();
         words.sort_unstable();
@@ -167,7 +169,12 @@ impl Names {
 
     /// Returns every word of every name with the slots that have it, in byte order.
     pub(super) fn words(&self) -> impl Iterator<Item = (&str, &[u32])> {
-        self.words.iter().map(|(word, slots)| (&**word, slots.as_slice()))
+        self.words.iter().map(|(word, slots)| (&**word.text(), slots.as_slice()))
+    }
+
+    /// Returns every folded name, alias and suffix with the slots it stands for, in byte order.
+    pub(super) fn keys(&self) -> impl Iterator<Item = (&str, &[u32])> {
+        self.keys.iter().map(|(key, slots)| (&**key.text(), slots.as_slice()))
     }
 }
 
@@ -204,9 +211,24 @@ impl Strength {
     }
 }
 
-fn take_out(slot: u32, slots: &mut Postings) -> Keep {
-    slots.take_out(slot..=slot);
-    if slots.is_empty() { Keep::No } else { Keep::Yes }
+fn add(slot: u32, key: &str, map: &mut SharedMap<Key, Postings>) {
+    let wanted = Wanted::new(key);
+    map.get_or_insert(|k| wanted.compare(k), || (wanted.to_key(), Postings::default())).add(slot);
+}
+
+/// Says whether the key still has other slots.
+fn take_out(slot: u32, key: &str, map: &mut SharedMap<Key, Postings>) -> Keep {
+    let wanted = Wanted::new(key);
+    let mut keep = Keep::Yes;
+    map.change(
+        |k| wanted.compare(k),
+        |slots| {
+            slots.take_out(slot..=slot);
+            keep = if slots.is_empty() { Keep::No } else { Keep::Yes };
+            keep
+        },
+    );
+    keep
 }
 
 /// Returns the keys under which a tool is found.
@@ -229,11 +251,11 @@ fn suffixes(name: &str) -> impl Iterator<Item = &str> {
     starts.map(|at| &name[at..]).filter(|suffix| suffix.len() > 1)
 }
 
-/// Returns the stems of a name's words and of the whole, once each.
+/// Returns the stems of a name's words, once each.
 pub(super) fn name_words(name: &str) -> BTreeSet<String> {
     let mut words = BTreeSet::new();
     for_each_term(name, &mut |term, kind| {
-        if kind != TermKind::Stop {
+        if kind == TermKind::Word {
             words.insert(term.to_owned());
         }
     });
@@ -247,7 +269,7 @@ fn reverse(word: &str) -> String {
 /// Returns the pieces of a text that could only be meant as names: identifiers of several parts, and what stands
 /// between backquotes.
 pub(super) fn mentions(text: &str) -> impl Iterator<Item = &str> {
-    let is_name_char = |c: char| c.is_alphanumeric() || "_-./:".contains(c);
+    let is_name_char = |c: char| c.is_alphanumeric() || is_separator(c);
     let tokens = text.split(move |c| !is_name_char(c) && c != '`');
     tokens.filter_map(|token| {
         let bare = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
@@ -256,12 +278,17 @@ pub(super) fn mentions(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
+/// Says whether the character may stand between two parts of a name.
+fn is_separator(c: char) -> bool {
+    matches!(c, '_' | '-' | '.' | '/' | ':')
+}
+
 /// Says whether the token has the look of an identifier of several parts rather than of a word.
 fn is_identifier(token: &str) -> bool {
     let mut before = None;
     for c in token.chars() {
         let inner_capital = c.is_uppercase() && before.is_some_and(char::is_lowercase);
-        if inner_capital || "_-.:/".contains(c) {
+        if inner_capital || is_separator(c) {
             return true;
         }
         before = Some(c);

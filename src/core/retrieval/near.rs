@@ -1,6 +1,6 @@
 //! Near names: what a misspelt or invented name may have meant.
 //!
-//! Candidates share a word with the wanted name, give or take a slip of the pen; they are ordered by how much of both
+//! Candidates share a word with the wanted name, or the whole of it, give or take a slip of the pen; they are ordered by how much of both
 //! names agrees. Called on mistakes only, so it may walk all words of all names.
 
 use std::collections::BTreeMap;
@@ -11,10 +11,12 @@ use super::names::{Names, fold_key, name_words};
 const COMPARED_MAX: usize = 256;
 /// Letters of a name that are compared.
 const LETTERS_MAX: usize = 128;
+/// Slips forgiven in a long word.
+const SLIPS_MAX: usize = 2;
 /// Points for a shared word, divided by the number of tools that have it.
 const SHARED_POINTS: u64 = 1 << 20;
 
-/// Returns the slots whose names share a word with `name`, most telling words first, at most [`COMPARED_MAX`].
+/// Returns the slots whose names share a word with `name` or are spelt like it, most telling words first, at most [`COMPARED_MAX`].
 /// `admits` is asked in that order; what it refuses takes no place.
 pub(super) fn candidates(
     name: &str,
@@ -22,11 +24,20 @@ pub(super) fn candidates(
     tie_order: impl Fn(u32, u32) -> std::cmp::Ordering,
     mut admits: impl FnMut(u32) -> bool,
 ) -> Vec<u32> {
-    let wanted: Vec<Vec<char>> = name_words(&shortened(name)).iter().map(|word| word.chars().collect()).collect();
+    let name = shortened(name);
+    let letters = |text: &str| text.chars().collect::<Vec<char>>();
+    let wanted_words: Vec<Vec<char>> = name_words(&name).iter().map(|word| letters(word)).collect();
+    let wanted_key = vec![letters(&fold_key(&name))];
+    let words = names.words().map(|(word, slots)| (word, slots, &wanted_words));
+    // Whole names too: words written together share none with words written apart.
+    let keys = names.keys().map(|(key, slots)| (key, slots, &wanted_key));
     let mut points: BTreeMap<u32, u64> = BTreeMap::new();
-    for (word, slots) in names.words() {
-        let word: Vec<char> = word.chars().collect();
-        let slips = wanted.iter().filter_map(|wanted| slips_within(wanted, &word, slips_allowed(wanted.len()))).min();
+    for (text, slots, wanted) in words.chain(keys) {
+        if wanted.iter().all(|wanted| text.len() + SLIPS_MAX < wanted.len()) {
+            continue;
+        }
+        let text = letters(text);
+        let slips = wanted.iter().filter_map(|wanted| slips_within(wanted, &text, slips_allowed(wanted.len()))).min();
         let Some(slips) = slips else { continue };
         let each = SHARED_POINTS / slots.len() as u64 / (1 + slips as u64);
         for slot in slots {
@@ -62,7 +73,7 @@ fn slips_allowed(n_letters: usize) -> usize {
     match n_letters {
         0..=3 => 0,
         4..=7 => 1,
-        _ => 2,
+        _ => SLIPS_MAX,
     }
 }
 

@@ -9,7 +9,10 @@ use std::cell::Cell;
 #[derive(Default)]
 pub(super) struct Scores {
     by_slot: Vec<u32>,
+    /// The first `n_touched` are the slots with a score. As long as `by_slot`, and one more: every amount writes behind
+    /// the last, and only a new slot moves the end, which spares a branch that cannot be predicted.
     touched: Vec<u32>,
+    n_touched: usize,
 }
 
 thread_local! {
@@ -23,11 +26,13 @@ impl Scores {
         let mut scores = SPARE.take().unwrap_or_default();
         if scores.by_slot.len() < n_slots {
             scores.by_slot.resize(n_slots, 0);
+            scores.touched.resize(n_slots + 1, 0);
         }
         let result = work(&mut scores);
-        for slot in scores.touched.drain(..) {
-            scores.by_slot[slot as usize] = 0;
+        for slot in &scores.touched[..scores.n_touched] {
+            scores.by_slot[*slot as usize] = 0;
         }
+        scores.n_touched = 0;
         SPARE.set(Some(scores));
         result
     }
@@ -35,9 +40,8 @@ impl Scores {
     /// Adds to the score of a slot; the amount is at least 1, and all amounts together stay below 2³².
     pub(super) fn add(&mut self, slot: u32, amount: u32) {
         let score = &mut self.by_slot[slot as usize];
-        if *score == 0 {
-            self.touched.push(slot);
-        }
+        self.touched[self.n_touched] = slot;
+        self.n_touched += usize::from(*score == 0);
         *score += amount;
     }
 
@@ -48,16 +52,16 @@ impl Scores {
 
     /// Returns the slots with a score, in the order found.
     pub(super) fn touched(&self) -> &[u32] {
-        &self.touched
+        &self.touched[..self.n_touched]
     }
 
     /// Returns how the scores of all `n_tools` tools are spread, those without a match counting as 0.
     pub(super) fn spread(&self, n_tools: usize) -> Spread {
-        let (mut sum, mut sum_of_squares) = (0u128, 0u128);
-        for slot in &self.touched {
-            let score = u128::from(self.get(*slot));
+        let (mut sum, mut sum_of_squares) = (0u64, 0u128);
+        for slot in self.touched() {
+            let score = u64::from(self.get(*slot));
             sum += score;
-            sum_of_squares += score * score;
+            sum_of_squares += u128::from(score * score);
         }
         let n = n_tools.max(1) as f64;
         let mean = sum as f64 / n;

@@ -39,6 +39,9 @@ const STOP_WORDS: [&str; 95] = [
     "yours",
 ];
 
+/// The length of the longest of them: most other words need no search.
+const STOP_WORD_BYTES_MAX: usize = 6;
+
 /// Cuts a query text to 4 KiB: 3 KiB from its head, the rest from its tail, on character boundaries. A text that fits
 /// comes back as it is, so cutting twice changes nothing.
 pub fn cut(text: &str) -> Cow<'_, str> {
@@ -53,11 +56,19 @@ pub fn cut(text: &str) -> Cow<'_, str> {
 
 /// Folds case and width: NFKC, full case folding, NFKC again. `Ｓｔraße Ⅷ` becomes `strasse viii`.
 pub fn fold(text: &str) -> String {
+    let mut folded = String::new();
+    fold_into(text, &mut folded);
+    folded
+}
+
+/// Writes the folded text behind what `folded` holds.
+fn fold_into(text: &str, folded: &mut String) {
     if text.is_ascii() {
-        return text.to_ascii_lowercase();
+        folded.extend(text.chars().map(|c| c.to_ascii_lowercase()));
+    } else {
+        let composed: String = text.nfkc().collect();
+        folded.extend(default_case_fold_str(&composed).nfkc());
     }
-    let composed: String = text.nfkc().collect();
-    default_case_fold_str(&composed).nfkc().collect()
 }
 
 /// Calls `each` with every term of the text, in order.
@@ -71,10 +82,8 @@ pub fn for_each_term(text: &str, each: &mut dyn FnMut(&str, TermKind)) {
 
 /// Calls `each` with every folded word of the text before stemming, in order.
 pub fn for_each_word(text: &str, each: &mut dyn FnMut(&str, TermKind)) {
-    let text = match is_nfkc_quick(text.chars()) {
-        IsNormalized::Yes => Cow::Borrowed(text),
-        IsNormalized::No | IsNormalized::Maybe => Cow::Owned(text.nfkc().collect()),
-    };
+    let is_composed = text.is_ascii() || is_nfkc_quick(text.chars()) == IsNormalized::Yes;
+    let text = if is_composed { Cow::Borrowed(text) } else { Cow::Owned(text.nfkc().collect()) };
     let mut parts = Vec::new();
     for compound in text.split(|c| Class::of(c) == Class::Other) {
         parts.clear();
@@ -85,7 +94,7 @@ pub fn for_each_word(text: &str, each: &mut dyn FnMut(&str, TermKind)) {
 
 /// Says whether the word is on the stop list. It must be folded.
 fn is_stop_word(word: &str) -> bool {
-    STOP_WORDS.binary_search(&word).is_ok()
+    word.len() <= STOP_WORD_BYTES_MAX && STOP_WORDS.binary_search(&word).is_ok()
 }
 
 /// What a character means for splitting.
@@ -179,13 +188,15 @@ fn emit_compound(parts: &[Part<'_>], each: &mut dyn FnMut(&str, TermKind)) {
     let mut joined = String::new();
     let mut n_joined = 0;
     for part in parts {
-        let word = fold(part.text);
+        let from = joined.len();
+        fold_into(part.text, &mut joined);
+        let word = &joined[from..];
         if part.unspaced {
-            emit_bigrams(&word, each);
+            emit_bigrams(word, each);
+            joined.truncate(from);
             continue;
         }
-        each(&word, if is_stop_word(&word) { TermKind::Stop } else { TermKind::Word });
-        joined.push_str(&word);
+        each(word, if is_stop_word(word) { TermKind::Stop } else { TermKind::Word });
         n_joined += 1;
     }
     if (2..=JOINED_PARTS_MAX).contains(&n_joined) {
@@ -279,6 +290,7 @@ mod tests {
     #[test]
     fn stop_words_are_sorted_and_marked() {
         assert!(STOP_WORDS.is_sorted());
+        assert_eq!(STOP_WORDS.iter().map(|word| word.len()).max(), Some(STOP_WORD_BYTES_MAX));
         assert_eq!(stems("show me the money"), ["show", "money"]);
     }
 
