@@ -3,6 +3,7 @@
 
 pub mod definition;
 pub mod event;
+pub mod figures;
 pub mod ids;
 pub mod lifecycle;
 pub mod policy;

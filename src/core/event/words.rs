@@ -293,6 +293,50 @@ words! {
 }
 
 words! {
+    /// What the daemon did with an outcome.
+    OutcomeResult {
+        /// Counted.
+        Applied = "applied",
+        /// Seen before.
+        Duplicate = "duplicate",
+        /// Its session has ended.
+        Late = "late",
+        /// Not counted: the runtime's own tool, a meta tool, or a name that stands for nothing.
+        Ignored = "ignored",
+        /// Not taken: the log's buffer is full or the store is failing.
+        NotStored = "not_stored",
+    }
+}
+
+words! {
+    /// What admission said of a tool.
+    AdmissionResult {
+        /// In.
+        Admitted = "admitted",
+        /// In already; nothing changed.
+        Unchanged = "unchanged",
+        /// In, with warnings.
+        Flagged = "flagged",
+        /// Not in.
+        Refused = "refused",
+    }
+}
+
+words! {
+    /// Why the provider's prompt cache broke.
+    CacheBreak {
+        /// The block or the tools array changed.
+        Tools = "tools",
+        /// Something else in the request changed.
+        Other = "other",
+        /// It ran out.
+        Expired = "expired",
+        /// Not known.
+        Unknown = "unknown",
+    }
+}
+
+words! {
     /// The wire format in which definitions are rendered.
     Format {
         /// Model Context Protocol tool objects.
