@@ -3,7 +3,7 @@
 //! [`RawConfig`] is what a file, the environment or flags may say; [`Config`] is what the daemon runs with: nothing
 //! optional, all checked. [`load`] is the only bridge, and `check-config` is that bridge on the command line. Everything
 //! that can be tuned in a namespace is a policy and stands in the store, not here. To add a setting: the raw field, the
-//! checked field, its default, and its line in [`check`].
+//! checked field, its default, and its line in `check`.
 
 mod checker;
 mod raw;
@@ -240,7 +240,7 @@ impl fmt::Display for Problems {
 /// Reads the file, asks the environment, and puts flags over both: a flag wins over the environment, the environment
 /// over the file, the file over the default. Also returns every setting with its origin, in the order of the reference.
 ///
-/// `environment` returns the value of a variable; the names are those of [`environment`].
+/// `environment` returns the value of a variable; the names stand in the function of that name.
 pub fn load(
     flags: RawConfig,
     variable: impl Fn(&str) -> Option<String>,
