@@ -1,8 +1,7 @@
-//! The figures of a namespace since it was made: plain sums, folded from the log, with the four ratios they give.
+//! What is counted in a namespace, and the rates that are made of it.
 //!
-//! Summed by the namespace, read by `GetStats`, the metrics and replay alike, so that all of them show the same numbers.
-//! Every sum only grows: a selection is added once its verdict is final. Ratios are `None` where nothing was counted
-//! yet, since neither 0 nor 1 would be true.
+//! Plain sums, folded in log order with everything else, so that `Stats`, `/metrics` and `replay` say the same to the
+//! unit. Exported elsewhere.
 
 use std::collections::BTreeMap;
 
@@ -12,8 +11,8 @@ use super::event::{
     MoveCause, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, StepTokens, ToolState, Verdict, Word,
 };
 
-/// A counter for each word of a list, written as a map from word to count; words never counted are left out.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+/// A count for each word of a closed list.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(transparent, bound(serialize = "W: Ord + Serialize", deserialize = "W: Ord + Deserialize<'de>"))]
 pub struct Tally<W>(BTreeMap<W, u64>);
 
@@ -24,278 +23,203 @@ impl<W> Default for Tally<W> {
 }
 
 impl<W: Word + Ord> Tally<W> {
-    /// Counts the word once.
+    /// Counts one more.
     pub fn add(&mut self, word: W) {
-        self.add_many(word, 1);
+        *self.0.entry(word).or_default() += 1;
     }
 
-    /// Counts the word so many times.
-    pub fn add_many(&mut self, word: W, n: u64) {
-        if n > 0 {
-            *self.0.entry(word).or_default() += n;
-        }
-    }
-
-    /// Returns how often the word was counted.
+    /// Returns the count of a word.
     pub fn get(&self, word: W) -> u64 {
         self.0.get(&word).copied().unwrap_or(0)
     }
 
-    /// Returns the sum over all words.
+    /// Returns the sum of all counts.
     pub fn total(&self) -> u64 {
         self.0.values().sum()
     }
 
-    /// Returns every word of the list with its count, zeros included, in the list's order.
+    /// Goes through every word of the list, the ones never counted included.
     pub fn iter(&self) -> impl Iterator<Item = (W, u64)> {
         W::ALL.iter().map(|word| (*word, self.get(*word)))
     }
 
-    /// Adds another tally to this one.
-    pub fn merge(&mut self, other: &Self) {
-        for (word, n) in &other.0 {
-            self.add_many(*word, *n);
-        }
+    fn sum(&self, counts: impl Fn(W) -> bool) -> u64 {
+        self.iter().filter(|(word, _)| counts(*word)).map(|(_, count)| count).sum()
     }
 }
 
-/// Tokens summed over steps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+/// Tokens of tool text over all steps, by part.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct TokenSums {
-    /// Directories.
+    /// The directory.
     pub directory: u64,
-    /// Residents.
+    /// The residents.
     pub resident: u64,
-    /// On-demand definitions that were present; what was issued earlier and was still there counts again.
+    /// On-demand definitions; what was issued before and is still present counts again.
     pub issued: u64,
-    /// Meta tools.
+    /// The meta tools.
     pub meta: u64,
-    /// Context windows of the same steps.
-    pub window: u64,
-    /// What sending every definition of the candidate pool would have cost.
+    /// What sending everything would have cost.
     pub everything: u64,
+    /// The windows of the same steps.
+    pub window: u64,
 }
 
 impl TokenSums {
-    /// Adds one step.
+    /// Adds a step's.
     pub fn add(&mut self, step: &StepTokens) {
         self.directory += u64::from(step.directory);
         self.resident += u64::from(step.resident);
         self.issued += u64::from(step.issued);
         self.meta += u64::from(step.meta);
-        self.window += u64::from(step.window);
         self.everything += u64::from(step.everything);
+        self.window += u64::from(step.window);
     }
 
-    /// Returns the tokens of tool text that were placed in contexts, the daemon's own overhead included.
+    /// Returns the tokens placed, the daemon's own overhead included.
     pub fn placed(&self) -> u64 {
         self.directory + self.resident + self.issued + self.meta
     }
-
-    fn merge(&mut self, other: &Self) {
-        self.directory += other.directory;
-        self.resident += other.resident;
-        self.issued += other.issued;
-        self.meta += other.meta;
-        self.window += other.window;
-        self.everything += other.everything;
-    }
 }
 
-/// Everything that is counted in a namespace.
+/// The figures of a namespace since it was made.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Figures {
-    /// Calls by presence.
-    pub calls: Tally<Presence>,
-    /// Selections by final verdict, one a call.
-    pub selections: Tally<Verdict>,
-    /// Tokens by part.
-    pub tokens: TokenSums,
     /// Steps planned, by what the plan came to.
     pub plans: Tally<PlanResult>,
-    /// Steps that made no call, by their end.
+    /// Steps that ended without a call, by reason.
     pub plans_without_call: Tally<StepEnd>,
-    /// Steps by the number of definitions issued for them.
+    /// Counted calls, by presence.
+    pub calls: Tally<Presence>,
+    /// Selections, by verdict; one verdict a call.
+    pub selections: Tally<Verdict>,
+    /// Tokens over all steps.
+    pub tokens: TokenSums,
+    /// Steps by how many definitions they issued.
     pub issued_tools: BTreeMap<u32, u64>,
-    /// Requests for tools.
+    /// Answers to `request_tool`, by result.
     pub requests: Tally<RequestResult>,
-    /// Model turns spent on asking for tools.
+    /// Model turns spent on recall: requests that the model had to make another turn for.
     pub extra_hops: u64,
-    /// Re-ranks that changed the hot pool.
+    /// Re-ranks that changed the pool.
     pub reranks_changed: u64,
     /// Re-ranks that did not.
     pub reranks_unchanged: u64,
-    /// Tools that entered the hot pool.
+    /// Tools that entered the pool.
     pub swapped_in: u64,
-    /// Transitions by the state after and the cause.
-    pub moves: BTreeMap<ToolState, Tally<MoveCause>>,
-    /// Sessions that ended, by why.
-    pub sessions_closed: Tally<SessionEnd>,
+    /// Tools that moved, by the state they went to and why.
+    #[serde(with = "moves_as_list")]
+    pub moves: BTreeMap<(ToolState, MoveCause), u64>,
+    /// Sessions opened.
+    pub sessions_opened: u64,
+    /// Sessions ended, by reason.
+    pub sessions_ended: Tally<SessionEnd>,
+    /// Most distinct blocks that any session ever had; 1 unless one was refreshed.
+    pub distinct_blocks_per_session_max: u32,
 }
 
 impl Figures {
-    /// Counts a planned step: its result, its tokens, and how many definitions were issued for it.
-    pub fn add_step(&mut self, result: PlanResult, tokens: &StepTokens, issued: u32) {
-        self.plans.add(result);
-        self.tokens.add(tokens);
-        *self.issued_tools.entry(issued).or_default() += 1;
-    }
-
-    /// Counts a tool's move to a state.
-    pub fn add_move(&mut self, new: ToolState, cause: MoveCause) {
-        self.moves.entry(new).or_default().add(cause);
-    }
-
-    /// Returns the number of steps planned.
+    /// Returns the steps planned.
     pub fn steps(&self) -> u64 {
         self.plans.total()
     }
 
-    /// Returns the share of calls whose tool was present: (resident + issued) ÷ (those + recalled + absent).
+    /// Returns the share of calls whose definition was in front of the model without being asked for: (resident +
+    /// issued) ÷ (resident + issued + recalled + absent); `None` before the first call. In 0..=1, as every rate here.
     pub fn presence_rate(&self) -> Option<f64> {
-        ratio(self.calls.get(Presence::Resident) + self.calls.get(Presence::Issued), self.calls_in_rate())
+        ratio(self.calls.sum(|p| matches!(p, Presence::Resident | Presence::Issued)), self.known_calls())
     }
 
-    /// Returns the presence rate with recalls counted as present.
+    /// Returns the presence rate with recalls counted in.
     pub fn coverage(&self) -> Option<f64> {
-        let absent = self.calls.get(Presence::Absent);
-        ratio(self.calls_in_rate() - absent, self.calls_in_rate())
+        ratio(self.known_calls() - self.calls.get(Presence::Absent), self.known_calls())
     }
 
-    /// Returns the share of the context window that tool text took: directory, residents, issued and meta tools ÷
-    /// windows.
+    fn known_calls(&self) -> u64 {
+        self.calls.sum(|presence| presence != Presence::Unknown)
+    }
+
+    /// Returns tokens of tool text placed ÷ context windows, over the same steps.
     pub fn injection_share(&self) -> Option<f64> {
         ratio(self.tokens.placed(), self.tokens.window)
     }
 
-    /// Returns what was not sent: 1 − placed ÷ everything. Negative where the overhead exceeded what it saved.
+    /// Returns what was not spent, as a share of sending everything; negative where it cost more.
     pub fn saving(&self) -> Option<f64> {
-        ratio(self.tokens.placed(), self.tokens.everything).map(|share| 1.0 - share)
+        ratio(self.tokens.placed(), self.tokens.everything).map(|spent| 1.0 - spent)
     }
 
-    /// Returns wrong ÷ (wrong + right). Says little without [`Figures::judged_share`].
+    /// Returns wrong picks ÷ (wrong + right); `None` where nothing was judged.
     pub fn mis_selection_rate(&self) -> Option<f64> {
-        ratio(self.wrong(), self.judged())
+        ratio(self.selections.sum(Verdict::is_wrong), self.judged())
     }
 
-    /// Returns the share of selections that were judged at all.
+    /// Returns the share of selections that were judged.
     pub fn judged_share(&self) -> Option<f64> {
         ratio(self.judged(), self.selections.total())
     }
 
-    /// Adds another namespace's figures.
-    pub fn merge(&mut self, other: &Self) {
-        self.calls.merge(&other.calls);
-        self.selections.merge(&other.selections);
-        self.tokens.merge(&other.tokens);
-        self.plans.merge(&other.plans);
-        self.plans_without_call.merge(&other.plans_without_call);
-        for (issued, steps) in &other.issued_tools {
-            *self.issued_tools.entry(*issued).or_default() += steps;
-        }
-        self.requests.merge(&other.requests);
-        self.extra_hops += other.extra_hops;
-        self.reranks_changed += other.reranks_changed;
-        self.reranks_unchanged += other.reranks_unchanged;
-        self.swapped_in += other.swapped_in;
-        for (state, causes) in &other.moves {
-            self.moves.entry(*state).or_default().merge(causes);
-        }
-        self.sessions_closed.merge(&other.sessions_closed);
-    }
-
-    /// Calls of which it can be said whether the tool was present.
-    fn calls_in_rate(&self) -> u64 {
-        self.calls.total() - self.calls.get(Presence::Unknown)
-    }
-
-    fn wrong(&self) -> u64 {
-        self.selections.iter().filter(|(verdict, _)| verdict.is_wrong()).map(|(_, n)| n).sum()
-    }
-
     fn judged(&self) -> u64 {
-        self.wrong() + self.selections.get(Verdict::Right)
+        self.selections.sum(|verdict| verdict != Verdict::Unjudged)
     }
 }
 
+/// Returns a share, or `None` where there is nothing to share.
 fn ratio(part: u64, whole: u64) -> Option<f64> {
     (whole > 0).then(|| part as f64 / whole as f64)
+}
+
+/// JSON has no keys of two parts, so the moves are written as a list.
+mod moves_as_list {
+    use std::collections::BTreeMap;
+
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    use super::super::event::{MoveCause, ToolState};
+
+    type Moves = BTreeMap<(ToolState, MoveCause), u64>;
+
+    pub fn serialize<S: Serializer>(moves: &Moves, serializer: S) -> Result<S::Ok, S::Error> {
+        let list: Vec<_> = moves.iter().collect();
+        list.serialize(serializer)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Moves, D::Error> {
+        let list: Vec<((ToolState, MoveCause), u64)> = Vec::deserialize(deserializer)?;
+        Ok(list.into_iter().collect())
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn figures() -> Figures {
+    #[test]
+    fn unknown_presence_is_outside_the_rate_and_recalls_are_covered() {
         let mut figures = Figures::default();
-        figures.calls.add_many(Presence::Resident, 6);
-        figures.calls.add_many(Presence::Issued, 2);
-        figures.calls.add(Presence::Recalled);
-        figures.calls.add(Presence::Absent);
-        figures.calls.add_many(Presence::Unknown, 90);
-        figures.selections.add_many(Verdict::Right, 3);
-        figures.selections.add(Verdict::WrongTool);
-        figures.selections.add_many(Verdict::Unjudged, 4);
-        let tokens = StepTokens {
-            directory: 1_000,
-            resident: 2_000,
-            issued: 900,
-            meta: 100,
-            everything: 16_000,
-            window: 40_000,
-        };
-        figures.add_step(PlanResult::Issued, &tokens, 3);
-        figures.add_move(ToolState::Retired, MoveCause::Unused);
-        figures
+        for presence in
+            [Presence::Resident, Presence::Issued, Presence::Recalled, Presence::Absent, Presence::Unknown]
+        {
+            figures.calls.add(presence);
+        }
+        assert_eq!(figures.presence_rate(), Some(0.5));
+        assert_eq!(figures.coverage(), Some(0.75));
     }
 
     #[test]
-    fn calls_of_unknown_presence_stand_outside_the_rates() {
-        assert_eq!(figures().presence_rate(), Some(0.8));
-        assert_eq!(figures().coverage(), Some(0.9));
+    fn nothing_judged_is_no_rate() {
+        let mut figures = Figures::default();
+        figures.selections.add(Verdict::Unjudged);
+        assert_eq!(figures.mis_selection_rate(), None);
+        assert_eq!(figures.judged_share(), Some(0.0));
     }
 
     #[test]
-    fn unjudged_selections_count_for_the_judged_share_only() {
-        assert_eq!(figures().mis_selection_rate(), Some(0.25));
-        assert_eq!(figures().judged_share(), Some(0.5));
-    }
-
-    #[test]
-    fn shares_count_the_daemons_own_overhead() {
-        assert_eq!(figures().injection_share(), Some(0.1));
-        assert_eq!(figures().saving(), Some(0.75));
-    }
-
-    #[test]
-    fn nothing_counted_gives_no_ratio() {
-        let none = Figures::default();
-        assert_eq!(none.presence_rate(), None);
-        assert_eq!(none.coverage(), None);
-        assert_eq!(none.injection_share(), None);
-        assert_eq!(none.saving(), None);
-        assert_eq!(none.mis_selection_rate(), None);
-        assert_eq!(none.judged_share(), None);
-    }
-
-    #[test]
-    fn figures_read_back_as_written_and_words_are_keys() {
-        let text = serde_json::to_string(&figures()).unwrap();
-        assert!(text.contains(r#""selections":{"right":3,"wrong_tool":1,"unjudged":4}"#), "{text}");
-        assert!(text.contains(r#""moves":{"retired":{"unused":1}}"#), "{text}");
-        assert_eq!(serde_json::from_str::<Figures>(&text).unwrap(), figures());
-    }
-
-    #[test]
-    fn merging_doubles_every_sum() {
-        let mut twice = figures();
-        twice.merge(&figures());
-        assert_eq!(twice.steps(), 2);
-        assert_eq!(twice.calls.get(Presence::Resident), 12);
-        assert_eq!(twice.tokens.window, 80_000);
-        assert_eq!(twice.issued_tools, BTreeMap::from([(3, 2)]));
-        assert_eq!(twice.moves[&ToolState::Retired].get(MoveCause::Unused), 2);
-        assert_eq!(twice.presence_rate(), figures().presence_rate());
+    fn figures_read_back_the_same() {
+        let mut figures = Figures::default();
+        figures.moves.insert((ToolState::Active, MoveCause::Admitted), 3);
+        figures.plans.add(PlanResult::Issued);
+        let text = serde_json::to_string(&figures).unwrap();
+        assert_eq!(serde_json::from_str::<Figures>(&text).unwrap(), figures);
     }
 }
