@@ -1,3 +1,4 @@
 pub mod config;
 pub mod core;
 pub mod proto;
+pub mod telemetry;

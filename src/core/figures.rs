@@ -197,8 +197,7 @@ mod tests {
     #[test]
     fn unknown_presence_is_outside_the_rate_and_recalls_are_covered() {
         let mut figures = Figures::default();
-        for presence in
-            [Presence::Resident, Presence::Issued, Presence::Recalled, Presence::Absent, Presence::Unknown]
+        for presence in [Presence::Resident, Presence::Issued, Presence::Recalled, Presence::Absent, Presence::Unknown]
         {
             figures.calls.add(presence);
         }
