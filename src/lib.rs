@@ -1,4 +1,6 @@
 pub mod config;
 pub mod core;
+pub mod import;
+pub mod offline;
 pub mod proto;
 pub mod telemetry;

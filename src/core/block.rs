@@ -181,26 +181,24 @@ fn choose_residents(
             may_be_resident.insert(*id);
         }
     }
-    let slots = policy.hot_pool.slots as usize;
-    for id in pool.members.iter().chain(pool.best_first().iter()) {
-        if residents.len() >= slots {
+    let slots = policy.hot_pool.slots;
+    for id in pool.residents(slots, &|id| may_be_resident.contains(id)) {
+        if residents.len() >= slots as usize {
             break;
         }
-        if may_be_resident.contains(id) {
-            residents.insert(id.clone());
-        }
+        residents.insert(id);
     }
     residents
 }
 
-/// Orders the candidates as the directory prefers them: residents, then by published score, then by name.
+/// Orders the candidates as the directory prefers them: residents, then by published heat, then by name.
 fn in_order_of_preference<'a>(
     candidates: &Candidates<'a>,
     residents: &BTreeSet<ToolId>,
     pool: &PublishedPool,
 ) -> Vec<&'a Shown> {
     let mut listed: Vec<&(&ToolId, &'a Arc<Tool>)> = candidates.tools.iter().collect();
-    listed.sort_by_key(|(id, _)| (!residents.contains(*id), std::cmp::Reverse(pool.score(id))));
+    listed.sort_by_key(|(id, _)| (!residents.contains(*id), std::cmp::Reverse(pool.heat_key(id))));
     listed.into_iter().map(|(_, tool)| &**tool.current()).collect()
 }
 

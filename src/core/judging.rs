@@ -49,31 +49,36 @@ pub struct CountedCall<'a> {
 }
 
 impl SwitchWindow {
-    /// Takes the session's next call into account and returns the verdicts that it settles, oldest first.
-    pub fn next_call(
-        &mut self,
+    /// Returns the verdicts that the session's next call settles, oldest first.
+    pub fn verdicts(
+        &self,
         call: &CountedCall<'_>,
         are_confusable: impl Fn(&ToolId, &ToolId) -> bool,
     ) -> Vec<(CallId, Verdict)> {
         let mut settled = Vec::new();
-        let mut still_open = VecDeque::new();
-        for mut open in std::mem::take(&mut self.undecided) {
-            open.calls_since += 1;
-            let is_switch = open.calls_since == 1
+        for open in &self.undecided {
+            let is_switch = open.calls_since == 0
                 && open.ending.is_callers()
                 && call.ending == Ending::Ok
                 && *call.tool != open.tool
                 && are_confusable(&open.tool, call.tool);
             if is_switch {
-                settled.push((open.call_id, Verdict::WrongTool));
-            } else if open.calls_since >= CALLS_WAITED {
-                let verdict = open.verdict();
-                settled.push((open.call_id, verdict));
-            } else {
-                still_open.push_back(open);
+                settled.push((open.call_id.clone(), Verdict::WrongTool));
+            } else if open.calls_since + 1 >= CALLS_WAITED {
+                settled.push((open.call_id.clone(), open.verdict()));
             }
         }
-        self.undecided = still_open;
+        settled
+    }
+
+    /// Returns the verdicts that the session's end settles, oldest first.
+    pub fn verdicts_at_end(&self) -> Vec<(CallId, Verdict)> {
+        self.undecided.iter().map(|open| (open.call_id.clone(), open.verdict())).collect()
+    }
+
+    /// Takes in the session's next call.
+    pub fn push(&mut self, call: &CountedCall<'_>) {
+        self.interrupt();
         self.undecided.push_back(Undecided {
             call_id: call.call_id.clone(),
             tool: call.tool.clone(),
@@ -81,12 +86,18 @@ impl SwitchWindow {
             arguments_fit: call.arguments_fit,
             calls_since: 0,
         });
-        settled
     }
 
-    /// Closes the window at the session's end and returns the verdicts of what was still open.
-    pub fn close(&mut self) -> Vec<(CallId, Verdict)> {
-        std::mem::take(&mut self.undecided).into_iter().map(|open| (open.call_id.clone(), open.verdict())).collect()
+    /// Takes in a call that is not the daemon's, so that what follows it is no longer the next call.
+    pub fn interrupt(&mut self) {
+        for open in &mut self.undecided {
+            open.calls_since = open.calls_since.saturating_add(1);
+        }
+    }
+
+    /// Forgets a call that was judged.
+    pub fn settle(&mut self, call: &CallId) {
+        self.undecided.retain(|open| &open.call_id != call);
     }
 }
 
@@ -98,48 +109,66 @@ mod tests {
         CountedCall { call_id, tool, ending, arguments_fit: true }
     }
 
-    fn verdicts(calls: &[(&str, Ending)], is_confusable: bool) -> Vec<(String, Verdict)> {
+    /// Plays a session's calls and returns each call's verdict, by its place.
+    fn verdicts(calls: &[(&str, Ending)], is_confusable: bool) -> Vec<Verdict> {
         let mut window = SwitchWindow::default();
         let mut settled = Vec::new();
         for (i, (name, ending)) in calls.iter().enumerate() {
             let (id, tool) = (CallId::new(i.to_string()), ToolId::new("s", *name));
-            settled.extend(window.next_call(&call(&id, &tool, *ending), |_, _| is_confusable));
+            let call = call(&id, &tool, *ending);
+            for (judged, verdict) in window.verdicts(&call, |_, _| is_confusable) {
+                window.settle(&judged);
+                settled.push((judged, verdict));
+            }
+            window.push(&call);
         }
-        settled.extend(window.close());
-        settled.into_iter().map(|(id, verdict)| (id.to_string(), verdict)).collect()
+        settled.extend(window.verdicts_at_end());
+        settled.sort();
+        settled.into_iter().map(|(_, verdict)| verdict).collect()
     }
 
     #[test]
     fn a_switch_to_a_confusable_tool_that_works_makes_the_first_call_wrong() {
         let settled = verdicts(&[("a", Ending::NotFound), ("b", Ending::Ok)], true);
-        assert_eq!(settled, [("0".into(), Verdict::WrongTool), ("1".into(), Verdict::Right)]);
+        assert_eq!(settled, [Verdict::WrongTool, Verdict::Right]);
     }
 
     #[test]
     fn a_switch_to_an_unlike_tool_judges_nothing() {
         let settled = verdicts(&[("a", Ending::NotFound), ("b", Ending::Ok)], false);
-        assert_eq!(settled[0], ("0".into(), Verdict::Unjudged));
+        assert_eq!(settled, [Verdict::Unjudged, Verdict::Right]);
     }
 
     #[test]
     fn only_the_next_call_can_be_a_switch() {
         let settled = verdicts(&[("a", Ending::NotFound), ("a", Ending::Ok), ("b", Ending::Ok)], true);
-        assert_eq!(settled[0], ("0".into(), Verdict::Unjudged));
+        assert_eq!(settled[0], Verdict::Unjudged);
+    }
+
+    #[test]
+    fn a_call_of_the_runtimes_own_closes_the_window() {
+        let (ids, tools) = (["0", "1"].map(CallId::from), ["a", "b"].map(|name| ToolId::new("s", name)));
+        let mut window = SwitchWindow::default();
+        window.push(&call(&ids[0], &tools[0], Ending::NotFound));
+        window.interrupt();
+        let settled = window.verdicts(&call(&ids[1], &tools[1], Ending::Ok), |_, _| true);
+        assert_eq!(settled, [(ids[0].clone(), Verdict::Unjudged)]);
     }
 
     #[test]
     fn a_call_that_ended_well_is_right_after_two_more() {
-        let mut window = SwitchWindow::default();
+        let ids = ["0", "1", "2"].map(CallId::from);
         let tool = ToolId::new("s", "a");
-        let ids: Vec<CallId> = ["0", "1", "2"].map(CallId::from).to_vec();
-        assert!(window.next_call(&call(&ids[0], &tool, Ending::Ok), |_, _| true).is_empty());
-        assert!(window.next_call(&call(&ids[1], &tool, Ending::Ok), |_, _| true).is_empty());
-        let settled = window.next_call(&call(&ids[2], &tool, Ending::Ok), |_, _| true);
+        let mut window = SwitchWindow::default();
+        window.push(&call(&ids[0], &tool, Ending::Ok));
+        assert!(window.verdicts(&call(&ids[1], &tool, Ending::Ok), |_, _| true).is_empty());
+        window.push(&call(&ids[1], &tool, Ending::Ok));
+        let settled = window.verdicts(&call(&ids[2], &tool, Ending::Ok), |_, _| true);
         assert_eq!(settled, [(ids[0].clone(), Verdict::Right)]);
     }
 
     #[test]
     fn a_failure_of_the_tool_is_unjudged() {
-        assert_eq!(verdicts(&[("a", Ending::Timeout)], true), [("0".into(), Verdict::Unjudged)]);
+        assert_eq!(verdicts(&[("a", Ending::Timeout)], true), [Verdict::Unjudged]);
     }
 }

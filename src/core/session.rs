@@ -11,8 +11,8 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{
-    Block, CallsChecked, Ending, Issue, Origin, OutcomeReported, Presence, SessionEnd, SessionSpec, StepPlanned,
-    ToolRequested, Verdict,
+    Block, BlockFrozen, CallsChecked, Ending, Issue, Origin, OutcomeReported, Presence, SessionEnd, SessionSpec,
+    StepPlanned, ToolRequested, Verdict,
 };
 use super::ids::{CallId, Digest, Generation, SessionId, StepId, ToolId, UnixMillis, Version};
 
@@ -69,6 +69,9 @@ pub struct Session {
     spec: Arc<SessionSpec>,
     generation: Generation,
     digest: Digest,
+    n_blocks: u32,
+    /// The revision of the registry that the block was made of.
+    revision: u64,
     /// The block by its digest; kept once for all sessions by the namespace, which puts it back after reading a
     /// snapshot.
     #[serde(skip)]
@@ -89,20 +92,24 @@ pub struct Session {
     recent_calls: VecDeque<ToolId>,
     calls: BTreeMap<CallId, Call>,
     calls_in_order: VecDeque<CallId>,
+    opened: UnixMillis,
     last_heard: UnixMillis,
     ended: Option<(UnixMillis, SessionEnd)>,
 }
 
 impl Session {
-    /// Opens a session with its first block. A fork starts with what its original had been shown.
-    pub fn open(id: SessionId, spec: Arc<SessionSpec>, block: Arc<Block>, original: Option<&Session>, at: UnixMillis) -> Self {
+    /// Opens a session, which gets its first block by [`Session::apply_block`]. A fork starts with what its original
+    /// had been shown.
+    pub fn open(id: SessionId, spec: Arc<SessionSpec>, original: Option<&Session>, at: UnixMillis) -> Self {
         let (shelf, shown) = original.map(|session| (session.shelf.clone(), session.shown.clone())).unwrap_or_default();
         Self {
             id,
             spec,
-            generation: Generation(1),
-            digest: block.digest,
-            block: Some(block),
+            generation: Generation(0),
+            digest: Digest::of(b""),
+            n_blocks: 0,
+            revision: 0,
+            block: None,
             earlier_residents: BTreeMap::new(),
             steps: VecDeque::new(),
             n_steps: 0,
@@ -114,6 +121,7 @@ impl Session {
             recent_calls: VecDeque::new(),
             calls: BTreeMap::new(),
             calls_in_order: VecDeque::new(),
+            opened: at,
             last_heard: at,
             ended: None,
         }
@@ -134,6 +142,16 @@ impl Session {
         self.generation
     }
 
+    /// Returns the revision of the registry that its block was made of.
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// Returns how many different blocks it had: 1 unless it was refreshed.
+    pub fn n_blocks(&self) -> u32 {
+        self.n_blocks
+    }
+
     /// Returns the digest of its block.
     pub fn digest(&self) -> Digest {
         self.digest
@@ -148,6 +166,11 @@ impl Session {
     pub fn attach_block(&mut self, block: Arc<Block>) {
         debug_assert_eq!(block.digest, self.digest);
         self.block = Some(block);
+    }
+
+    /// Returns when it was opened.
+    pub fn opened(&self) -> UnixMillis {
+        self.opened
     }
 
     /// Returns when something was last heard of it.
@@ -363,38 +386,38 @@ impl Session {
         }
     }
 
-    /// Takes in a reported outcome, counted as [`Session::counting`] decided.
-    pub fn apply_outcome(&mut self, outcome: &OutcomeReported, counting: Counting, at: UnixMillis) {
-        if counting == Counting::Duplicate {
-            return;
-        }
+    /// Takes in that an outcome was reported, so that the next report of the same call is a repeat.
+    pub fn apply_report(&mut self, outcome: &OutcomeReported, at: UnixMillis) {
         self.last_heard = at;
         let mut call = self.calls.get(&outcome.call_id).cloned().unwrap_or_default();
         call.is_reported = true;
-        if let Counting::Tick(presence) = counting
-            && let Some(tool) = &outcome.tool
-        {
-            self.n_calls += 1;
-            if call.checked.is_none() {
-                self.settle(tool);
-            }
-            call.tool = Some(tool.clone());
-            call.presence = Some(presence);
-            self.recent_calls.push_back(tool.clone());
-            if self.recent_calls.len() > RECENT_CALLS_KEPT {
-                self.recent_calls.pop_front();
-            }
-        }
         self.remember(outcome.call_id.clone(), call);
     }
 
+    /// Takes in that a call became a tick.
+    pub fn apply_tick(&mut self, call_id: &CallId, tool: &ToolId) {
+        self.n_calls += 1;
+        // A checked call settled its marks when it was checked, in the order of the reply.
+        if !self.was_checked(call_id) {
+            self.settle(tool);
+        }
+        self.recent_calls.push_back(tool.clone());
+        if self.recent_calls.len() > RECENT_CALLS_KEPT {
+            self.recent_calls.pop_front();
+        }
+    }
+
     /// Takes the next block.
-    pub fn apply_block(&mut self, block: Arc<Block>, generation: Generation, at: UnixMillis) {
+    pub fn apply_block(&mut self, block: Arc<Block>, frozen: &BlockFrozen, at: UnixMillis) {
         self.last_heard = at;
         if let Some(old) = &self.block {
             self.earlier_residents = old.residents.iter().map(|r| (r.tool.clone(), r.version)).collect();
         }
-        self.generation = generation;
+        if self.n_blocks == 0 || self.digest != block.digest {
+            self.n_blocks += 1;
+        }
+        self.generation = frozen.generation;
+        self.revision = frozen.revision;
         self.digest = block.digest;
         self.block = Some(block);
     }

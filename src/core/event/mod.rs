@@ -72,7 +72,7 @@ pub enum Event {
     // Consequences.
     /// A session's block was frozen.
     BlockFrozen(BlockFrozen),
-    /// A call became a tick.
+    /// A call was counted.
     CallCounted(CallCounted),
     /// A selection was judged.
     CallJudged(CallJudged),
@@ -455,12 +455,15 @@ pub struct BlockFrozen {
     pub generation: Generation,
     /// The block's digest.
     pub digest: Digest,
+    /// The revision of the registry that it was made of.
+    #[serde(default)]
+    pub revision: u64,
     /// The block itself, the first time that a digest is seen while no session holds it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub block: Option<Arc<Block>>,
 }
 
-/// A call became a tick.
+/// A call was counted.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct CallCounted {
     /// Whose.
@@ -469,8 +472,9 @@ pub struct CallCounted {
     pub call_id: CallId,
     /// The tool.
     pub tool: ToolId,
-    /// The tick it is.
-    pub tick: Tick,
+    /// The tick it is; `None` for a retry, which tells of the tool's health and is no tick.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tick: Option<Tick>,
     /// Whether its definition was in front of the model.
     pub presence: Presence,
 }

@@ -18,7 +18,8 @@ const REQUEST_DESCRIPTION: &str = "Get the definition of a tool that is listed i
 
 const REQUEST_SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"Name of the tool, as the directory lists it."},"need":{"type":"string","description":"What the tool should do, in a few words."}}}"#;
 
-const CALL_DESCRIPTION: &str = "Call a tool whose definition was given to you as text, by its name and with arguments that fit its JSON Schema.";
+const CALL_DESCRIPTION: &str =
+    "Call a tool whose definition was given to you as text, by its name and with arguments that fit its JSON Schema.";
 
 const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"Name of the tool."},"arguments":{"type":"object","description":"Arguments of the tool."}},"required":["name","arguments"]}"#;
 
