@@ -6,7 +6,6 @@
 
 pub mod definition;
 pub mod event;
-pub mod figures;
 pub mod ids;
 pub mod policy;
 pub mod tokens;

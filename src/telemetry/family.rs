@@ -78,12 +78,13 @@ impl Family {
     }
 }
 
-/// One counter for each word of a list, as one label of a namespace's series.
+/// One counter for each word of a list, told apart by one label.
 pub(super) struct Counters<W>(Vec<(W, Counter)>);
 
 impl<W: Word + Ord> Counters<W> {
-    pub(super) fn new(recorder: &PrometheusRecorder, family: &Family, namespace: &str, label: &'static str) -> Self {
-        let count = |word: W| family.count(recorder, &[("namespace", namespace), (label, word.as_str())]);
+    /// Registers all of them; `rest` is the labels that they share.
+    pub(super) fn new(recorder: &PrometheusRecorder, family: &Family, rest: Labels<'_>, label: &'static str) -> Self {
+        let count = |word: W| family.count(recorder, &[rest, &[(label, word.as_str())]].concat());
         Self(W::ALL.iter().map(|word| (*word, count(*word))).collect())
     }
 

@@ -13,11 +13,13 @@ use std::time::Duration;
 use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle, PrometheusRecorder};
 
-use super::family::Family;
+use super::family::{Counters, Family};
+use super::findings::FindingGroup;
 use super::grpc::Grpc;
 pub use super::grpc::InFlight;
 use super::namespace::Series;
 pub use super::namespace::{NamespaceMetrics, NamespaceSample};
+use crate::core::admission::Violation;
 use crate::core::event::Word;
 use crate::core::ids::{NamespaceId, UnixMillis};
 
@@ -85,6 +87,7 @@ families! {
     RESIDENT_TOOLS = gauge("toolcrib_resident_tools", "Tools in the hot pool");
     TRANSITIONS = counter("toolcrib_transitions_total", "Tools that moved, by the state they went to and why");
     ADMISSIONS = counter("toolcrib_admissions_total", "Tools that went through admission, by what it said");
+    FINDINGS = counter("toolcrib_admission_findings_total", "Rules broken and flags raised at admission, by group");
     POLICY_VERSION = gauge("toolcrib_policy_version", "Version of the policy in force");
 
     // Sessions and outcomes.
@@ -148,7 +151,8 @@ struct Inner {
     handle: PrometheusHandle,
     process: metrics_process::Collector,
     grpc: Arc<Grpc>,
-    shed: Vec<(Shed, Counter)>,
+    shed: Counters<Shed>,
+    findings: Counters<FindingGroup>,
     log_commit: Histogram,
     log_batch: Histogram,
     log_queue: Gauge,
@@ -185,12 +189,12 @@ impl Metrics {
         let r = &*recorder;
         let revision = option_env!("TOOLCRIB_REVISION").unwrap_or("unknown");
         BUILD_INFO.level(r, &[("version", env!("CARGO_PKG_VERSION")), ("revision", revision)]).set(1.0);
-        let shed = |reason: &Shed| (*reason, SHED.count(r, &[("reason", reason.as_str())]));
         Self(Arc::new(Inner {
             handle: recorder.handle(),
             process,
             grpc: Arc::new(Grpc::new(&recorder)),
-            shed: Shed::ALL.iter().map(shed).collect(),
+            shed: Counters::new(r, &SHED, &[], "reason"),
+            findings: Counters::new(r, &FINDINGS, &[], "group"),
             log_commit: LOG_COMMIT.spread(r, &[]),
             log_batch: LOG_BATCH.spread(r, &[]),
             log_queue: LOG_QUEUE.level(r, &[]),
@@ -242,10 +246,13 @@ impl Metrics {
 
     /// Counts work that was turned away.
     pub fn shed(&self, reason: Shed) {
-        for (own, counter) in &self.0.shed {
-            if *own == reason {
-                counter.increment(1);
-            }
+        self.0.shed.add(reason, 1);
+    }
+
+    /// Counts what admission found on a tool, whether it refused or only flagged it.
+    pub fn found(&self, findings: &[Violation]) {
+        for finding in findings {
+            self.0.findings.add(FindingGroup::of(finding), 1);
         }
     }
 

@@ -4,6 +4,7 @@
 //! field; arguments, queries and schema text are never logged. Metrics stand in [`metrics`].
 
 mod family;
+mod findings;
 mod grpc;
 mod latencies;
 pub mod metrics;

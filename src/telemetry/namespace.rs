@@ -7,7 +7,7 @@ use std::time::Duration;
 use metrics::{Counter, Gauge, Histogram};
 use metrics_exporter_prometheus::PrometheusRecorder;
 
-use super::family::{Counters, Family};
+use super::family::{Counters, Family, Labels};
 use super::latencies::Latencies;
 use super::metrics as names;
 use super::window::{Sums, Window};
@@ -15,7 +15,7 @@ use crate::core::event::{
     AdmissionResult, CacheBreak, MoveCause, OutcomeResult, PlanResult, Presence, RequestResult, SessionEnd, StepEnd,
     ToolState, Verdict, Word,
 };
-use crate::core::figures::{Figures, Tally};
+use crate::core::figures::Figures;
 use crate::core::ids::{NamespaceId, UnixMillis};
 use crate::core::lifecycle::transition;
 
@@ -26,7 +26,7 @@ pub struct NamespaceSample<'a> {
     /// Its figures since it was made.
     pub figures: &'a Figures,
     /// Its tools by state.
-    pub tools: Tally<ToolState>,
+    pub tools: BTreeMap<ToolState, u64>,
     /// Tools in the hot pool.
     pub resident_tools: u64,
     /// Sessions open.
@@ -116,8 +116,9 @@ pub(super) struct Series {
 impl Series {
     /// Registers all of them, so that they are exported at zero from the start.
     pub(super) fn new(r: &PrometheusRecorder, namespace: &str) -> Self {
-        let count = |family: &Family| family.count(r, &[("namespace", namespace)]);
-        let level = |family: &Family| family.level(r, &[("namespace", namespace)]);
+        let own: Labels<'_> = &[("namespace", namespace)];
+        let count = |family: &Family| family.count(r, own);
+        let level = |family: &Family| family.level(r, own);
         let part = |part| names::CONTEXT_TOKENS.count(r, &[("namespace", namespace), ("part", part)]);
         let rerank = |changed| names::RERANKS.count(r, &[("namespace", namespace), ("changed", changed)]);
         let moved = |(to, cause): (ToolState, MoveCause)| {
@@ -125,18 +126,18 @@ impl Series {
         };
         let tools = |state: ToolState| names::TOOLS.level(r, &[("namespace", namespace), ("state", state.as_str())]);
         Self {
-            plan_duration: names::PLAN_DURATION.spread(r, &[("namespace", namespace)]),
+            plan_duration: names::PLAN_DURATION.spread(r, own),
             recall_duration: names::RECALL_DURATION.spread(r, &[("namespace", namespace), ("stage", "total")]),
-            issued_tools: names::ISSUED_TOOLS.spread(r, &[("namespace", namespace)]),
-            outcomes: Counters::new(r, &names::OUTCOMES, namespace, "result"),
-            admissions: Counters::new(r, &names::ADMISSIONS, namespace, "result"),
-            cache_breaks: Counters::new(r, &names::CACHE_BREAKS, namespace, "cause"),
-            plans: Counters::new(r, &names::PLANS, namespace, "result"),
-            plans_without_call: Counters::new(r, &names::PLANS_WITHOUT_CALL, namespace, "reason"),
-            calls: Counters::new(r, &names::CALLS, namespace, "presence"),
-            selections: Counters::new(r, &names::SELECTIONS, namespace, "verdict"),
-            requests: Counters::new(r, &names::REQUESTS_FOR_TOOLS, namespace, "result"),
-            sessions_closed: Counters::new(r, &names::SESSIONS_CLOSED, namespace, "reason"),
+            issued_tools: names::ISSUED_TOOLS.spread(r, own),
+            outcomes: Counters::new(r, &names::OUTCOMES, own, "result"),
+            admissions: Counters::new(r, &names::ADMISSIONS, own, "result"),
+            cache_breaks: Counters::new(r, &names::CACHE_BREAKS, own, "cause"),
+            plans: Counters::new(r, &names::PLANS, own, "result"),
+            plans_without_call: Counters::new(r, &names::PLANS_WITHOUT_CALL, own, "reason"),
+            calls: Counters::new(r, &names::CALLS, own, "presence"),
+            selections: Counters::new(r, &names::SELECTIONS, own, "verdict"),
+            requests: Counters::new(r, &names::REQUESTS_FOR_TOOLS, own, "result"),
+            sessions_closed: Counters::new(r, &names::SESSIONS_CLOSED, own, "reason"),
             context_tokens: ["directory", "resident", "issued", "meta"].map(part),
             window_tokens: count(&names::CONTEXT_WINDOW_TOKENS),
             everything_tokens: count(&names::FULL_INJECTION_TOKENS),
@@ -182,7 +183,7 @@ impl Series {
         }
 
         for (state, gauge) in &self.tools {
-            gauge.set(samples.iter().map(|sample| sample.tools.get(*state)).sum::<u64>() as f64);
+            gauge.set(samples.iter().map(|sample| sample.tools.get(state).copied().unwrap_or(0)).sum::<u64>() as f64);
         }
         self.resident_tools.set(samples.iter().map(|sample| sample.resident_tools).sum::<u64>() as f64);
         self.sessions.set(samples.iter().map(|sample| sample.sessions).sum::<u64>() as f64);

@@ -3,13 +3,21 @@ use std::collections::BTreeSet;
 use tonic::Code;
 
 use super::*;
+use crate::core::admission::ViolationCode;
 use crate::core::event::{
     AdmissionResult, CacheBreak, MoveCause, OutcomeResult, PlanResult, Presence, StepTokens, ToolState,
 };
-use crate::core::figures::{Figures, Tally};
+use crate::core::figures::Figures;
 
 fn sample<'a>(namespace: &'a NamespaceId, figures: &'a Figures) -> NamespaceSample<'a> {
-    NamespaceSample { namespace, figures, tools: Tally::default(), resident_tools: 10, sessions: 2, policy_version: 3 }
+    NamespaceSample {
+        namespace,
+        figures,
+        tools: BTreeMap::from([(ToolState::Active, 40)]),
+        resident_tools: 10,
+        sessions: 2,
+        policy_version: 3,
+    }
 }
 
 fn check_line(text: &str, line: &str) {
@@ -66,6 +74,7 @@ fn figures_are_mirrored_and_not_added_twice() {
     check_line(&text, r#"toolcrib_transitions_total{namespace="github",to="retired",cause="unused"} 1"#);
     check_line(&text, r#"toolcrib_context_tokens_total{namespace="github",part="issued"} 3"#);
     check_line(&text, r#"toolcrib_context_window_tokens_total{namespace="github"} 80"#);
+    check_line(&text, r#"toolcrib_tools{namespace="github",state="active"} 40"#);
     check_line(&text, r#"toolcrib_resident_tools{namespace="github"} 10"#);
     check_line(&text, r#"toolcrib_policy_version{namespace="github"} 3"#);
 }
@@ -141,6 +150,22 @@ fn what_happens_is_recorded() {
     check_line(&text, "toolcrib_store_writable 1");
     let p50 = github.recall_quantile(0.5).unwrap();
     assert!((190..=210).contains(&p50.as_micros()), "{p50:?}");
+}
+
+#[test]
+fn findings_count_by_group() {
+    let metrics = Metrics::new(4);
+    let finding = |field, code| Violation::new(field, code, "said", "wanted");
+    metrics.found(&[
+        finding("name", ViolationCode::Malformed),
+        finding("keywords[2]", ViolationCode::Duplicate),
+        finding("input_schema/properties/a", ViolationCode::BadPattern),
+        finding("description", ViolationCode::ForbiddenCharacter),
+    ]);
+    let text = metrics.render();
+    for (group, n) in [("name", 1), ("field", 1), ("schema", 1), ("characters", 1), ("phrases", 0), ("size", 0)] {
+        check_line(&text, &format!("toolcrib_admission_findings_total{{group=\"{group}\"}} {n}"));
+    }
 }
 
 #[test]
