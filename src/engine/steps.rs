@@ -10,8 +10,8 @@ use super::handle::{FrontSession, Handle, Traffic};
 use crate::core::block::{self, PendingChange};
 use crate::core::checking::{self, Checked, RawCall};
 use crate::core::event::{
-    Block, Delivery, Ending, Event, Judgement, OutcomeReported, Piece, Presence, SessionSpec, StepEnd, StepEnded,
-    StepPlanned, StepTokens, ToolRequested, UsageReported,
+    Block, Delivery, Ending, Event, Judgement, OutcomeReported, OutcomeResult, Piece, Presence, SessionSpec, StepEnd,
+    StepEnded, StepPlanned, StepTokens, ToolRequested, UsageReported,
 };
 use crate::core::ids::{Alias, CallId, SessionId, StepId, ToolId};
 use crate::core::narrowing::Listing;
@@ -51,27 +51,12 @@ pub struct Outcome<'a> {
     pub judgement: Option<Judgement>,
 }
 
-/// What the daemon did with an outcome.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AckResult {
-    /// Counted.
-    Applied,
-    /// Reported before.
-    Duplicate,
-    /// Its session had ended: counted without presence.
-    Late,
-    /// Not counted: an own or meta tool, a refused call, or no such session.
-    Ignored,
-    /// Not taken, since the log's buffer is full; to be sent again.
-    NotStored,
-}
-
 /// The answer to one outcome.
 pub struct Ack {
     /// The call.
     pub call_id: CallId,
     /// What was done.
-    pub result: AckResult,
+    pub result: OutcomeResult,
     /// How its presence was judged.
     pub presence: Option<Presence>,
 }
@@ -345,21 +330,21 @@ impl Handle {
         let counting = session.counting(&event);
         let ack = |result, presence| Ack { call_id: outcome.call_id.clone(), result, presence };
         if counting == Counting::Duplicate {
-            return ack(AckResult::Duplicate, session.judged_presence(&outcome.call_id));
+            return ack(OutcomeResult::Duplicate, session.judged_presence(&outcome.call_id));
         }
         let at = self.clock().now();
         if !self.send(Traffic { at, event: Event::OutcomeReported(event.clone()), query: None }) {
-            return ack(AckResult::NotStored, None);
+            return ack(OutcomeResult::NotStored, None);
         }
         front.session.apply_report(&event, at);
         match (counting, &event.tool) {
             (Counting::Tick(presence), Some(tool)) => {
                 front.session.apply_tick(&event.call_id, tool, presence);
-                ack(AckResult::Applied, Some(presence))
+                ack(OutcomeResult::Applied, Some(presence))
             }
-            (Counting::Retry, _) => ack(AckResult::Applied, None),
-            (Counting::Late, _) => ack(AckResult::Late, Some(Presence::Unknown)),
-            _ => ack(AckResult::Ignored, None),
+            (Counting::Retry, _) => ack(OutcomeResult::Applied, None),
+            (Counting::Late, _) => ack(OutcomeResult::Late, Some(Presence::Unknown)),
+            _ => ack(OutcomeResult::Ignored, None),
         }
     }
 

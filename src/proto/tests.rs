@@ -3,8 +3,8 @@ use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorSet};
 
 use super::FILE_DESCRIPTOR_SET;
 use crate::core::event::{
-    Delivery, Ending, Format, Judge, MoveCause, Origin, PlanResult, Presence, RequestResult, StepEnd, ToolAction,
-    ToolState, Verdict, Word,
+    AdmissionResult, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult, Presence,
+    RequestResult, StepEnd, ToolAction, ToolState, Verdict, Word,
 };
 
 /// Words that Python, Rust or TypeScript reserve.
@@ -43,12 +43,14 @@ fn check_words<W: Word>(name: &str, prefix: &str) {
 
 #[test]
 fn enums_have_the_words_of_the_core() {
+    check_words::<AdmissionResult>("AdmissionResult", "ADMISSION_RESULT_");
     check_words::<Delivery>("Delivery", "DELIVERY_");
     check_words::<Ending>("Ending", "ENDING_");
     check_words::<Format>("Format", "FORMAT_");
     check_words::<Judge>("Judge", "JUDGE_");
     check_words::<MoveCause>("MoveCause", "MOVE_CAUSE_");
     check_words::<Origin>("Origin", "ORIGIN_");
+    check_words::<OutcomeResult>("OutcomeResult", "OUTCOME_RESULT_");
     check_words::<PlanResult>("PlanResult", "PLAN_RESULT_");
     check_words::<Presence>("Presence", "PRESENCE_");
     check_words::<RequestResult>("RequestResult", "REQUEST_RESULT_");

@@ -19,7 +19,7 @@ pub(crate) fn traffic(namespace: &str, seqs: RangeInclusive<u64>) -> Unit {
                 session: "s".into(),
                 call_id: "c".into(),
                 tool: ToolId::new("github", "create_issue"),
-                tick: Tick(seq),
+                tick: Some(Tick(seq)),
                 presence: Presence::ALL[0],
             })
         };

@@ -22,6 +22,7 @@ pub(super) fn definition() -> Definition {
         group: String::new(),
         tags: vec![],
         attributes: BTreeMap::new(),
+        initial_score: 0.0,
         derived: BTreeSet::new(),
     };
     definition.size_tokens = size::measure(&definition);

@@ -22,8 +22,8 @@ use super::ids::{
 };
 
 pub use words::{
-    CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, PlanResult, PoolReason, Presence, RequestResult,
-    SessionEnd, StepEnd, ToolAction, ToolState, Verdict, Word,
+    AdmissionResult, CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult,
+    PoolReason, Presence, RequestResult, SessionEnd, StepEnd, ToolAction, ToolState, Verdict, Word,
 };
 
 /// One line of a namespace's log.

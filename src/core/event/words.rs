@@ -283,26 +283,56 @@ words! {
 }
 
 words! {
-    /// Why a provider read less from its prompt cache than the step before had put there.
-    CacheBreak {
-        /// The tools array changed, by the provider's own word.
-        Tools = "tools",
-        /// Something else changed, by the provider's own word.
-        Other = "other",
-        /// The cache entry ran out.
-        Expired = "expired",
-        /// Not said.
-        Unknown = "unknown",
-    }
-}
-
-words! {
     /// Why a session ended.
     SessionEnd {
         /// The runtime closed it.
         Closed = "closed",
         /// Nothing was heard of it for the idle time.
         Expired = "expired",
+    }
+}
+
+words! {
+    /// What the daemon did with an outcome.
+    OutcomeResult {
+        /// Counted.
+        Applied = "applied",
+        /// Seen before.
+        Duplicate = "duplicate",
+        /// Its session has ended.
+        Late = "late",
+        /// Not counted: the runtime's own tool, a meta tool, or a name that stands for nothing.
+        Ignored = "ignored",
+        /// Not taken: the log's buffer is full or the store is failing.
+        NotStored = "not_stored",
+    }
+}
+
+words! {
+    /// What admission said of a tool.
+    AdmissionResult {
+        /// In.
+        Admitted = "admitted",
+        /// In already; nothing changed.
+        Unchanged = "unchanged",
+        /// In, with warnings.
+        Flagged = "flagged",
+        /// Not in.
+        Refused = "refused",
+    }
+}
+
+words! {
+    /// Why the provider's prompt cache broke.
+    CacheBreak {
+        /// The block or the tools array changed.
+        Tools = "tools",
+        /// Something else in the request changed.
+        Other = "other",
+        /// It ran out.
+        Expired = "expired",
+        /// Not known.
+        Unknown = "unknown",
     }
 }
 

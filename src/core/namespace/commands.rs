@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::super::admission::{Checked, Violation, ViolationCode};
 use super::super::event::{
-    AdmissionNote, Admitted, Event, PolicySet, ToolAction, ToolChanged, ToolState, ToolsRegistered,
+    AdmissionNote, AdmissionResult, Admitted, Event, PolicySet, ToolAction, ToolChanged, ToolState, ToolsRegistered,
 };
 use super::super::ids::{Alias, ToolId, UnixMillis, Version};
 use super::super::lifecycle;
@@ -40,19 +40,6 @@ pub struct Registration {
     pub complete_sources: BTreeSet<Arc<str>>,
     /// Tools that those sources list although they could not be read: they have not vanished.
     pub unreadable: BTreeSet<ToolId>,
-}
-
-/// What came of one tool.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AdmissionResult {
-    /// In.
-    Admitted,
-    /// In already, nothing changed.
-    Unchanged,
-    /// In, with warnings.
-    Flagged,
-    /// Not in.
-    Refused,
 }
 
 /// The answer for one tool.
