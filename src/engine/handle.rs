@@ -15,7 +15,6 @@ use tokio::sync::oneshot;
 use super::clock::Clock;
 use super::error::EngineError;
 use super::journal::Durable;
-use super::latency::Latencies;
 use super::writer::{Message, OpenedSession, Reply};
 use crate::core::event::{BlockFrozen, Event, PolicySet, SessionEnd, SessionSpec, ToolChanged};
 use crate::core::ids::{Digest, Generation, NamespaceId, SessionId, ToolId, UnixMillis};
@@ -115,25 +114,13 @@ pub struct Handle {
     salt: Digest,
     shared: Arc<Shared>,
     inbox: SyncSender<Message>,
-    /// How long retrieval took, at the daemon.
-    pub recall: Latencies,
-    /// How long planning took.
-    pub planning: Latencies,
     n_unlogged: AtomicU64,
 }
 
 impl Handle {
     /// Puts a handle together.
     pub fn new(id: NamespaceId, salt: Digest, shared: Arc<Shared>, inbox: SyncSender<Message>) -> Self {
-        Self {
-            id,
-            salt,
-            shared,
-            inbox,
-            recall: Latencies::default(),
-            planning: Latencies::default(),
-            n_unlogged: AtomicU64::new(0),
-        }
+        Self { id, salt, shared, inbox, n_unlogged: AtomicU64::new(0) }
     }
 
     /// Returns the namespace's name.

@@ -6,7 +6,6 @@ pub mod clock;
 pub mod error;
 pub mod handle;
 pub mod journal;
-pub mod latency;
 mod recovery;
 pub mod steps;
 pub mod writer;

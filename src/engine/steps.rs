@@ -152,12 +152,7 @@ impl Handle {
                 self.note_unlogged();
             }
             front.session.apply_step(planned.clone(), at);
-            let step = self.planned(acks, planned, plan.listing, block, &spec, &view, &front.session, started);
-            self.planning.record(step.took);
-            if step.planned.matched > 0 {
-                self.recall.record(step.took);
-            }
-            Ok(step)
+            Ok(self.planned(acks, planned, plan.listing, block, &spec, &view, &front.session, started))
         })
     }
 
@@ -244,7 +239,6 @@ impl Handle {
                 answer.issued.iter().filter_map(|issue| view.shown(issue).map(|shown| &**shown)).collect();
             let pieces = render::tool_result(spec.format, spec.delivery, answer.kind, &answer.text, &shown);
             let took = self.clock().monotonic().saturating_sub(started);
-            self.recall.record(took);
             Ok(Recalled { pieces, answer, view: view.clone(), took })
         })
     }
