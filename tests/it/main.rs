@@ -3,6 +3,7 @@
 
 mod common;
 
+mod architecture;
 mod frozen;
 mod lives;
 mod registry;
