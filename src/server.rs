@@ -149,7 +149,6 @@ async fn serve(
     let mut router = Server::builder()
         .max_concurrent_streams(limits.streams_per_connection)
         .http2_max_local_error_reset_streams(Some(RESETS))
-        .tcp_nodelay(true)
         .add_service(health)
         .add_service(SessionServiceServer::new(api.clone()).max_decoding_message_size(bytes))
         .add_service(RegistryServiceServer::new(api.clone()).max_decoding_message_size(bytes.max(CHUNK_BYTES)))

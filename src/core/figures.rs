@@ -100,7 +100,7 @@ pub struct Figures {
     pub issued_tools: BTreeMap<u32, u64>,
     /// Answers to `request_tool`, by result.
     pub requests: Tally<RequestResult>,
-    /// Model turns spent on recall: requests that the model had to make another turn for.
+    /// Model turns spent on recall: every request is one, whatever it brought.
     pub extra_hops: u64,
     /// Re-ranks that changed the pool.
     pub reranks_changed: u64,

@@ -124,7 +124,9 @@ impl Recall<'_> {
         let need = cut(ask.need.as_deref().unwrap_or_default());
         let name = cut(ask.name.as_deref().unwrap_or_default());
         let query = Query { user: &need, model: &name, goal: "" };
-        let limit = self.view.policy.plan.recall_limit as usize;
+        // What is in the context already does not answer a model that asks: as many are looked for behind it.
+        let in_context = self.shelf.len() + self.block.residents.len();
+        let limit = self.view.policy.plan.recall_limit as usize + in_context;
         let found = planning::search(self.view, self.session.spec(), &query, limit);
         if found.ranked.is_empty() {
             return self.not_found(&need);
@@ -139,7 +141,10 @@ impl Recall<'_> {
         let mut choice = Choice::new(self.view, self.session, self.block, self.shelf, 0);
         let mut present = Vec::new();
         let mut too_large = Vec::new();
-        for (tool, score) in tools.take(limit as usize) {
+        for (tool, score) in tools {
+            if choice.issued.len() >= limit as usize {
+                break;
+            }
             if choice.is_in_context(tool) {
                 present.push(tool);
             } else if !choice.take(tool, Origin::Recalled, score) {

@@ -259,9 +259,7 @@ impl Namespace {
             }
             Event::ToolRequested(requested) => {
                 self.figures.requests.add(requested.result);
-                if !requested.issued.is_empty() {
-                    self.figures.extra_hops += 1;
-                }
+                self.figures.extra_hops += 1;
                 self.blocks.count_issues(&requested.issued);
                 if let Some(entry) = self.sessions.get_mut(&requested.session) {
                     entry.session.apply_request(Arc::new(requested.clone()), at);
