@@ -157,7 +157,7 @@ impl Recall<'_> {
             lines.push(format!("Loaded: {}.", self.names(issued.iter().map(|issue| &issue.tool))));
         }
         if !present.is_empty() {
-            lines.push(format!("Available already: {}.", self.names(present.iter().copied())));
+            lines.push(format!("Available already: {}.", self.names(present.iter().copied().take(limit as usize))));
         }
         if !too_large.is_empty() {
             lines.push(format!(
@@ -166,8 +166,8 @@ impl Recall<'_> {
             ));
         }
         let result = if issued.is_empty() && too_large.is_empty() { RequestResult::AlreadyPresent } else { result };
-        let returned = (issued.len() + present.len()) as u32;
-        let total = (total as u32).max(returned);
+        let returned = issued.len() as u32;
+        let total = (total.saturating_sub(present.len()) as u32).max(returned);
         let hint = if total > returned {
             format!("{} more match; say the need in other words if none of these fits.", total - returned)
         } else {
