@@ -85,6 +85,6 @@ mod tests {
     fn address_beyond_loopback_is_refused() {
         let settings = Settings { listen: Some("0.0.0.0:7117".to_owned()), ..Settings::default() };
         let refused = settings.load_with(|_| None).expect_err("a refusal").to_string();
-        assert!(refused.starts_with("server.listen = 0.0.0.0:7117: must be a loopback address"), "{refused}");
+        assert!(refused.starts_with("server.listen = \"0.0.0.0:7117\": must be a loopback address"), "{refused}");
     }
 }

@@ -76,7 +76,10 @@ fn describe_status(status: &Status, shell: &Shell) -> Failure {
             format!("the connection to {} broke; see the daemon's log", shell.addr.as_str())
         }
         Code::Unimplemented if named.is_none() => {
-            format!("what listens on {} does not know this call; is it a toolcrib of this version?", shell.addr.as_str())
+            format!(
+                "what listens on {} does not know this call; is it a toolcrib of this version?",
+                shell.addr.as_str()
+            )
         }
         _ => status.message().to_owned(),
     };

@@ -66,7 +66,7 @@ pub(super) fn table(columns: &[Column], rows: Vec<Vec<String>>, empty: &str) -> 
         return format!("{empty}\n");
     }
     let mut table = Table::new();
-    table.load_preset(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
+    table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
     table.set_header(columns.iter().map(|column| match column {
         Column::Left(name) | Column::Right(name) => name.to_uppercase(),
     }));

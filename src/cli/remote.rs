@@ -112,7 +112,8 @@ mod tests {
 
     #[test]
     fn address_that_cannot_be_one_is_refused_with_an_example() {
-        for text in ["", "7117", "127.0.0.1", "ftp://127.0.0.1:1", "https://127.0.0.1:7117", "http://a:1/path", "a b:1"] {
+        for text in ["", "7117", "127.0.0.1", "ftp://127.0.0.1:1", "https://127.0.0.1:7117", "http://a:1/path", "a b:1"]
+        {
             let refusal = text.parse::<Address>().map(|address| address.text).expect_err(text);
             assert!(refusal.ends_with("such as http://127.0.0.1:7117"), "{text}: {refusal}");
         }

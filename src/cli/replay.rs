@@ -267,7 +267,11 @@ fn run_events(path: &Path, overrides: &BTreeMap<String, String>, shell: &Shell) 
 fn describe_events(report: &EventReport) -> String {
     let compared = match (&report.difference, report.compared) {
         (Some(difference), _) => {
-            format!("differs at {}: {}", difference.seq, json!({ "log": difference.recorded, "drawn": difference.drawn }))
+            format!(
+                "differs at {}: {}",
+                difference.seq,
+                json!({ "log": difference.recorded, "drawn": difference.drawn })
+            )
         }
         (None, true) => "every consequence is drawn as the log has it".to_owned(),
         (None, false) => "the log holds causes only: nothing to compare".to_owned(),
@@ -278,10 +282,7 @@ fn describe_events(report: &EventReport) -> String {
         ("calls", count(report.ticks)),
         ("presence", format!("{}, coverage {}", percent(report.presence), percent(report.coverage))),
         ("injection share", percent(report.injection_share)),
-        (
-            "mis-selection",
-            format!("{} of the {} judged", percent(report.mis_selection), percent(report.judged_share)),
-        ),
+        ("mis-selection", format!("{} of the {} judged", percent(report.mis_selection), percent(report.judged_share))),
         (
             "hot pool",
             format!(

@@ -48,7 +48,10 @@ pub(super) async fn run(args: Args) -> anyhow::Result<u8> {
         LogFormat::Json => telemetry::log_as_json(level),
     }
     .context("cannot start the log")?;
-    let mut signals = Signals::new().context("cannot listen for signals")?;
+    let mut stop_signals = StopSignals::new().context("cannot listen for signals")?;
+    let mut reload_signal = signal(SignalKind::hangup()).context("cannot listen for SIGHUP")?;
+    // With a handler, a file size limit shows as a failed write, which the store can tell, instead of ending us.
+    let _file_size_limit = signal(SignalKind::from_raw(FILE_SIZE_LIMIT)).context("cannot listen for SIGXFSZ")?;
 
     // Addresses first: a second daemon started by mistake ends before it touches a store.
     let listener = bind(config.server.listen, "--listen").await?;
@@ -73,8 +76,8 @@ pub(super) async fn run(args: Args) -> anyhow::Result<u8> {
     loop {
         tokio::select! {
             ended = &mut running => return exit_code(ended),
-            _ = signals.reload.recv() => reload.read_again(),
-            name = signals.stop() => {
+            _ = reload_signal.recv() => reload.read_again(),
+            name = stop_signals.recv() => {
                 info!(signal = name, "told to stop");
                 break;
             }
@@ -88,7 +91,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<u8> {
             error!("not stopped in time, ending anyway");
             Ok(FAILED)
         }
-        name = signals.stop() => {
+        name = stop_signals.recv() => {
             error!(signal = name, "asked twice to stop, ending at once");
             Ok(FAILED)
         }
@@ -114,26 +117,19 @@ fn exit_code(ended: Result<anyhow::Result<Ended>, tokio::task::JoinError>) -> an
     }
 }
 
-struct Signals {
+/// The signals that stop a daemon.
+struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
-    reload: Signal,
-    // A file size limit then shows as a failed write, which the store knows how to tell, and ends nothing.
-    _file_size_limit: Signal,
 }
 
-impl Signals {
+impl StopSignals {
     fn new() -> std::io::Result<Self> {
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-            reload: signal(SignalKind::hangup())?,
-            _file_size_limit: signal(SignalKind::from_raw(FILE_SIZE_LIMIT))?,
-        })
+        Ok(Self { terminate: signal(SignalKind::terminate())?, interrupt: signal(SignalKind::interrupt())? })
     }
 
     /// Waits until somebody wants the daemon to stop; returns the signal's name.
-    async fn stop(&mut self) -> &'static str {
+    async fn recv(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
             _ = self.interrupt.recv() => "SIGINT",

@@ -6,9 +6,7 @@ use serde_json::{Value, json};
 
 use super::output::{Column, count, facts, percent, ratio, table, word};
 use super::{DONE, Shell, json};
-use crate::proto::{
-    CallFigures, Figures, GetStatsRequest, SelectionFigures, TokenFigures, ToolStat, ToolStateFigures,
-};
+use crate::proto::{CallFigures, Figures, GetStatsRequest, SelectionFigures, TokenFigures, ToolStat, ToolStateFigures};
 
 /// Show the four figures of a namespace, its hot pool and its most called tools
 #[derive(clap::Args)]
@@ -95,9 +93,10 @@ fn to_json(figures: &Figures) -> Value {
     let reranks = figures.reranks.unwrap_or_default();
     let tools = figures.tools.unwrap_or_default();
     let sessions = figures.sessions.unwrap_or_default();
-    let transitions = json::list(&figures.transitions, |moved| {
-        json!({ "new_state": json::state(moved.new_state()), "cause": json::cause(moved.cause()), "count": moved.count })
-    });
+    let transitions = json::list(
+        &figures.transitions,
+        |moved| json!({ "new_state": json::state(moved.new_state()), "cause": json::cause(moved.cause()), "count": moved.count }),
+    );
     json!({
         "namespace": figures.namespace,
         "rates": {

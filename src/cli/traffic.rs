@@ -29,16 +29,11 @@ enum Command {
 /// Write recorded traffic as JSON lines
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib traffic export --demand --tools tools.jsonl -o trace.jsonl")]
-#[group(id = "kind", required = true, multiple = false, args = ["events", "demand"])]
 struct Export {
-    /// Every event of the log: lossless, all that `replay --events` needs
-    #[arg(long)]
-    events: bool,
-    /// What was asked and called: a trace that `replay --trace` reads
-    #[arg(long)]
-    demand: bool,
+    #[command(flatten)]
+    kind: Kind,
     /// Also write the tools, as `replay --tools` reads them
-    #[arg(long, value_name = "FILE", requires = "demand")]
+    #[arg(long, value_name = "FILE", conflicts_with = "events")]
     tools: Option<PathBuf>,
     /// Only what stands after this place in the log
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
@@ -46,6 +41,18 @@ struct Export {
     /// Write to this file; to standard output where it is left out
     #[arg(long, short, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// What is exported: one of these.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false)]
+struct Kind {
+    /// Every event of the log: lossless, all that `replay --events` needs
+    #[arg(long)]
+    events: bool,
+    /// What was asked and called: a trace that `replay --trace` reads
+    #[arg(long)]
+    demand: bool,
 }
 
 /// Runs the subcommand.
@@ -56,7 +63,7 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     if let Some(path) = &args.tools {
         written.push(export_tools(&remote, path).await?);
     }
-    let kind = if args.events { ExportKind::Events } else { ExportKind::Demand };
+    let kind = if args.kind.events { ExportKind::Events } else { ExportKind::Demand };
     let request = ExportTrafficRequest { namespace: remote.namespace.clone(), kind: kind.into(), after: args.after };
     let Some(path) = &args.output else {
         // Standard output is the export itself; nothing else may stand there.

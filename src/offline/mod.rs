@@ -5,8 +5,8 @@
 //! an exported event log again. `report` holds what came of it as plain values; printing is left to the command line.
 //! Knows the core only, and is synchronous.
 
-pub mod demand;
 pub mod definitions;
+pub mod demand;
 pub mod frozen;
 pub mod refold;
 pub mod replay;

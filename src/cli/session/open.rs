@@ -80,8 +80,7 @@ impl Opening {
             Some(DeliveryName::Tools) => Delivery::Tools,
         };
         let own_tools = self.own.iter().map(|name| OwnTool { name: name.clone(), tokens: 0 }).collect();
-        let pool =
-            Pool { allow: self.allow.clone(), deny: self.deny.clone(), must_have: self.must_have.clone() };
+        let pool = Pool { allow: self.allow.clone(), deny: self.deny.clone(), must_have: self.must_have.clone() };
         OpenSessionRequest {
             namespace: namespace.to_owned(),
             session_id: session_id.to_owned(),
