@@ -157,10 +157,14 @@ impl Definition {
 
     /// Writes the text whose tokens are the definition's size: compact `{name, description, input_schema}`.
     pub fn measured_text(&self) -> String {
-        let name = Value::from(&*self.id.name);
-        let description = Value::from(self.description.as_str());
-        format!(r#"{{"name":{name},"description":{description},"input_schema":{}}}"#, self.input_schema.as_str())
+        measured_text(&self.id.name, &self.description, &self.input_schema)
     }
+}
+
+/// Writes the text whose tokens are the size of a definition with these parts.
+pub fn measured_text(name: &str, description: &str, input_schema: &Json) -> String {
+    let (name, description) = (Value::from(name), Value::from(description));
+    format!(r#"{{"name":{name},"description":{description},"input_schema":{}}}"#, input_schema.as_str())
 }
 
 // Takes a reference because serde calls it with one.

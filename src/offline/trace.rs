@@ -12,9 +12,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
-use crate::core::definition::Json;
+use crate::core::definition::{Json, measured_text};
 use crate::core::event::{Ending, Presence};
 use crate::core::ids::{SessionId, ToolId, UnixMillis};
+use crate::core::tokens;
 
 /// A tool of a tools file, with its definition, its sizes, or both.
 #[derive(Clone, PartialEq, Debug)]
@@ -27,7 +28,7 @@ pub struct TraceTool {
     pub input_schema: Option<Json>,
     /// The group it belongs to.
     pub domain: Option<String>,
-    /// Tokens of its whole definition, where the file says so.
+    /// Tokens of its whole definition: as the file says, else as measured where the definition is there.
     pub schema_tokens: Option<u32>,
     /// Tokens of its directory line, where the file says so.
     pub index_line_tokens: Option<u32>,
@@ -129,17 +130,24 @@ pub fn read_tools(input: impl BufRead, default_source: &str) -> (Vec<TraceTool>,
             continue;
         }
         lines_by_tool.insert(id.clone(), line);
+        let schema_tokens = raw.schema_tokens.or_else(|| measure(&id, &raw));
         tools.push(TraceTool {
             id,
             description: raw.description,
             input_schema: raw.input_schema,
             domain: raw.domain,
-            schema_tokens: raw.schema_tokens,
+            schema_tokens,
             index_line_tokens: raw.index_line_tokens,
             initial_score: raw.initial_score,
         });
     }
     (tools, errors)
+}
+
+/// Counts the tokens of a definition as admission does; `None` where the file gives none.
+fn measure(id: &ToolId, raw: &RawTool) -> Option<u32> {
+    let schema = raw.input_schema.as_ref()?;
+    Some(tokens::count(&measured_text(&id.name, &raw.description, schema)))
 }
 
 /// Reads a whole trace, and every line of it that is broken.
@@ -240,7 +248,7 @@ struct RawLine {
 }
 
 /// Values of one shape, one a line, with their line numbers.
-struct JsonLines<R, T> {
+pub(super) struct JsonLines<R, T> {
     input: R,
     line: u64,
     buffer: Vec<u8>,
@@ -249,7 +257,8 @@ struct JsonLines<R, T> {
 }
 
 impl<R: BufRead, T> JsonLines<R, T> {
-    fn new(input: R) -> Self {
+    /// Reads from `input`.
+    pub(super) fn new(input: R) -> Self {
         Self { input, line: 0, buffer: Vec::new(), has_ended: false, shape: std::marker::PhantomData }
     }
 }
@@ -318,7 +327,8 @@ mod tests {
         assert!(errors.is_empty(), "{errors:?}");
         assert_eq!(tools[0].id, ToolId::new("fs", "cat"));
         assert_eq!(tools[0].input_schema.as_ref().map(Json::as_str), Some(r#"{"type":"object"}"#));
-        assert_eq!((tools[0].domain.as_deref(), tools[0].schema_tokens), (Some("files"), None));
+        let measured = tokens::count(r#"{"name":"cat","description":"Shows a file","input_schema":{"type":"object"}}"#);
+        assert_eq!((tools[0].domain.as_deref(), tools[0].schema_tokens), (Some("files"), Some(measured)));
         assert_eq!((tools[1].schema_tokens, tools[1].initial_score), (Some(667), 10.0));
     }
 

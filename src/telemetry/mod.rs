@@ -13,32 +13,46 @@ mod window;
 
 use std::io::IsTerminal as _;
 
-use tracing_subscriber::EnvFilter;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
+use tracing_subscriber::{EnvFilter, reload};
+
+/// Changes the level of a log that runs.
+pub struct LevelSwitch(Box<dyn Fn(EnvFilter) -> Result<(), reload::Error> + Send + Sync>);
+
+impl LevelSwitch {
+    /// Writes from `level` up from now on; fails where the log is gone.
+    pub fn set(&self, level: &str) -> Result<(), reload::Error> {
+        (self.0)(filter(level))
+    }
+}
 
 /// Writes log lines for people to standard error, from `level` up (`error`, `warn`, `info`, `debug` or `trace`).
 ///
 /// Fails where the process has a subscriber already.
-pub fn log_as_text(level: &str) -> Result<(), TryInitError> {
-    tracing_subscriber::fmt()
+pub fn log_as_text(level: &str) -> Result<LevelSwitch, TryInitError> {
+    let log = tracing_subscriber::fmt()
         .with_env_filter(filter(level))
         .with_writer(std::io::stderr)
         .with_ansi(std::io::stderr().is_terminal())
-        .finish()
-        .try_init()
+        .with_filter_reloading();
+    let handle = log.reload_handle();
+    log.finish().try_init()?;
+    Ok(LevelSwitch(Box::new(move |filter| handle.reload(filter))))
 }
 
 /// Writes one JSON object a log line to standard error, from `level` up.
 ///
 /// Fails where the process has a subscriber already.
-pub fn log_as_json(level: &str) -> Result<(), TryInitError> {
-    tracing_subscriber::fmt()
+pub fn log_as_json(level: &str) -> Result<LevelSwitch, TryInitError> {
+    let log = tracing_subscriber::fmt()
         .json()
         .flatten_event(true)
         .with_env_filter(filter(level))
         .with_writer(std::io::stderr)
-        .finish()
-        .try_init()
+        .with_filter_reloading();
+    let handle = log.reload_handle();
+    log.finish().try_init()?;
+    Ok(LevelSwitch(Box::new(move |filter| handle.reload(filter))))
 }
 
 /// Lets our own lines through from `level` up. Those of libraries come from `warn` up, or they drown ours at `debug`.
