@@ -34,7 +34,7 @@ pub struct Daemon {
     pub grpc: SocketAddr,
     /// Where `/metrics` listens.
     pub metrics: SocketAddr,
-    stop: oneshot::Sender<()>,
+    stop_wanted: oneshot::Sender<()>,
     task: JoinHandle<anyhow::Result<Ended>>,
     // Declared last: the store is closed before its folder goes.
     _folder: Folder,
@@ -63,27 +63,26 @@ impl Daemon {
             reader: Arc::new(reader),
             clock: Arc::new(SystemClock::new()),
         };
-        let (stop, stopped) = oneshot::channel::<()>();
+        let (stop_wanted, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(server::run(parts, async {
             // Dropped without a word is a stop too.
             let _ = stopped.await;
         }));
         let endpoint = Endpoint::from_shared(format!("http://{grpc}"))?;
         let channel = endpoint.connect().await.context("the daemon did not come up")?;
-        Ok(Self { channel, grpc, metrics, stop, task, _folder: folder })
+        Ok(Self { channel, grpc, metrics, stop_wanted, task, _folder: folder })
     }
 
-    /// Waits until the daemon ends by itself, which it does on a failure only.
-    pub async fn ended(&mut self) -> anyhow::Result<()> {
-        (&mut self.task).await.context("the daemon ended by a panic")?.context("the daemon ended")?;
-        Ok(())
+    /// Waits until the daemon has ended by itself, which it does on a failure only; [`Daemon::stop`] says on which.
+    pub async fn ended(&mut self) {
+        self.stop_wanted.closed().await;
     }
 
     /// Stops the daemon and waits until it has ended.
     pub async fn stop(self) -> anyhow::Result<()> {
-        // The receiver is gone where the daemon has ended; then its own error is what counts.
-        let _ = self.stop.send(());
-        self.task.await.context("the daemon ended by a panic")?.context("the daemon did not stop well")?;
+        // Nobody listens where the daemon has ended by itself; then its own error is what counts.
+        let _ = self.stop_wanted.send(());
+        self.task.await.context("the daemon ended by a panic")?.context("the daemon failed")?;
         Ok(())
     }
 }

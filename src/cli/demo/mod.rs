@@ -13,7 +13,7 @@ mod summary;
 
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, anyhow};
 use indicatif::{ProgressBar, ProgressStyle};
 use tonic::transport::Channel;
 
@@ -41,30 +41,30 @@ pub struct Args {
 
 /// Runs the demo. The figures go to standard output, all else to standard error.
 pub async fn run(args: Args, json: bool) -> anyhow::Result<()> {
-    tokio::select! {
-        done = play_and_print(&args, json) => done,
-        // Dropping the demo stops its daemon and removes its store.
-        interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for an interrupt"),
-    }
-}
-
-async fn play_and_print(args: &Args, json: bool) -> anyhow::Result<()> {
     let ports = if args.keep { Ports::Default } else { Ports::Any };
     let mut daemon = Daemon::start(ports).await?;
-    let summary = play(&daemon.channel).await?;
-    if json {
-        print_line(&summary.to_json()?)?
-    } else {
-        print_text(&summary.to_text())?
+    let mut outcome = tokio::select! {
+        outcome = play_and_print(&daemon, json) => outcome,
+        _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted")),
+    };
+    if args.keep && outcome.is_ok() {
+        outcome = keep_serving(&mut daemon).await;
     }
-    if args.keep {
-        eprintln!(
-            "serving on {} until interrupted; figures for Prometheus at http://{}/metrics",
-            daemon.grpc, daemon.metrics
-        );
-        daemon.ended().await
-    } else {
-        daemon.stop().await
+    // Also after a failure, so that the store is closed before its folder goes.
+    let stopped = daemon.stop().await;
+    outcome.and(stopped)
+}
+
+async fn play_and_print(daemon: &Daemon, json: bool) -> anyhow::Result<()> {
+    let summary = play(&daemon.channel).await?;
+    if json { print_line(&summary.to_json()?) } else { print_text(&summary.to_text()) }
+}
+
+async fn keep_serving(daemon: &mut Daemon) -> anyhow::Result<()> {
+    eprintln!("Serving on {} until interrupted; metrics at http://{}/metrics", daemon.grpc, daemon.metrics);
+    tokio::select! {
+        () = daemon.ended() => Ok(()),
+        interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for an interrupt"),
     }
 }
 

@@ -240,3 +240,64 @@ fn micros(time: Option<prost_types::Duration>) -> Option<u64> {
 fn micros_text(micros: Option<u64>) -> String {
     micros.map_or_else(|| "-".to_owned(), |micros| format!("{micros} µs"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{CallFigures, SelectionFigures, TokenFigures};
+
+    /// Two recorded steps, each of which took a turn more to ask for a tool.
+    fn figures() -> Figures {
+        Figures {
+            steps: 4,
+            calls: Some(CallFigures { resident: 1, issued: 1, recalled: 1, absent: 1, unknown: 2 }),
+            selections: Some(SelectionFigures { unjudged: 6, ..SelectionFigures::default() }),
+            tokens: Some(TokenFigures {
+                directory: 40,
+                resident: 30,
+                issued: 20,
+                meta: 10,
+                window: 1_000,
+                everything: 4_000,
+            }),
+            recall_p50: Some(prost_types::Duration { seconds: 0, nanos: 210_900 }),
+            ..Figures::default()
+        }
+    }
+
+    fn summary() -> Summary {
+        let played =
+            Played { tokenizer: "o200k_base".into(), recorded_steps: 2, reply_tokens: 100, ..Played::default() };
+        Summary::new(&figures(), &AdmissionCounts::default(), &played)
+    }
+
+    #[test]
+    fn unknown_presence_is_outside_the_rates_and_inside_the_calls() {
+        let summary = summary();
+        assert_eq!((summary.presence_rate, summary.coverage), (Some(0.5), Some(0.75)));
+        assert_eq!(summary.calls, 6);
+    }
+
+    #[test]
+    fn saving_counts_replies_and_the_turns_that_sending_everything_would_not_need() {
+        let summary = summary();
+        assert_eq!(summary.tokens.everything, 2_000);
+        assert_eq!(summary.saving, Some(0.9));
+    }
+
+    #[test]
+    fn nothing_judged_is_null_with_the_judged_share_beside_it() {
+        let json: serde_json::Value = serde_json::from_str(&summary().to_json().unwrap()).unwrap();
+        assert!(json["mis_selection_rate"].is_null());
+        assert_eq!(json["judged_share"], 0.0);
+        assert_eq!(json["recall_latency_us"]["p50"], 210);
+        assert!(json["recall_latency_us"]["p99"].is_null());
+        assert!(summary().to_text().contains("nothing judged"));
+    }
+
+    #[test]
+    fn nothing_played_gives_no_rates() {
+        let summary = Summary::new(&Figures::default(), &AdmissionCounts::default(), &Played::default());
+        assert_eq!((summary.presence_rate, summary.saving, summary.judged_share), (None, None, None));
+    }
+}
