@@ -18,6 +18,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tonic::transport::Channel;
 
 use super::output::{print_line, print_text};
+use crate::config::Config;
 use crate::proto::stats_service_client::StatsServiceClient;
 use crate::proto::{Figures, GetStatsRequest};
 use catalog::Toolbox;
@@ -47,8 +48,10 @@ pub async fn run(args: Args, json: bool) -> anyhow::Result<()> {
         outcome = play_and_print(&daemon, json) => outcome,
         _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted")),
     };
-    if args.keep && outcome.is_ok() {
+    if outcome.is_ok() && args.keep {
         outcome = keep_serving(&mut daemon).await;
+    } else if outcome.is_ok() && !json {
+        say_where_next();
     }
     // Also after a failure, so that the store is closed before its folder goes.
     let stopped = daemon.stop().await;
@@ -61,11 +64,23 @@ async fn play_and_print(daemon: &Daemon, json: bool) -> anyhow::Result<()> {
 }
 
 async fn keep_serving(daemon: &mut Daemon) -> anyhow::Result<()> {
-    eprintln!("Serving on {} until interrupted; metrics at http://{}/metrics", daemon.grpc, daemon.metrics);
+    eprintln!(
+        "\nServing on {} until interrupted; metrics at http://{}/metrics.\n\
+         Next, in another terminal: `toolcrib stats --namespace {NAMESPACE}`.",
+        daemon.grpc, daemon.metrics
+    );
     tokio::select! {
         () = daemon.ended() => Ok(()),
         interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for an interrupt"),
     }
+}
+
+fn say_where_next() {
+    eprintln!(
+        "\nNext: `toolcrib demo --keep` leaves it serving, with metrics at http://{}/metrics;\n\
+         `toolcrib serve`, then `toolcrib import your-server.json`, for your own tools.",
+        Config::default().server.metrics
+    );
 }
 
 /// Imports the catalogs and plays the traffic.

@@ -204,17 +204,13 @@ impl Summary {
             (
                 "blocks",
                 self.distinct_blocks_per_session_max.to_string(),
-                "at most for one session: no re-rank broke a prompt cache".to_owned(),
+                "at most for one session: at 1, no re-rank broke its prompt cache".to_owned(),
             ),
         ];
         for (name, value, meaning) in rows {
             // Writing to a String cannot fail.
             let _ = writeln!(text, "{}", format!("{name:<18}  {value:>9}  {meaning}").trim_end());
         }
-        text.push_str(
-            "\nNext: `toolcrib demo --keep` and look around with `toolcrib stats --namespace demo`;\n\
-             `toolcrib serve`, then `toolcrib import your-server.json` for your own tools.\n",
-        );
         text
     }
 
