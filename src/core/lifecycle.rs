@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Ending, Failure, MoveCause, OutcomeReported, ToolAction, ToolState};
+use super::event::{Ending, Failure, MoveCause, OutcomeReported, ToolAction, ToolMoved, ToolState};
 use super::ids::{SessionId, StepId, ToolId, UnixMillis};
 use super::policy::LifePolicy;
 
@@ -75,6 +75,8 @@ pub struct Health {
     last_success: Option<UnixMillis>,
     /// The state that a withdrawn tool goes back to.
     before_withdrawal: Option<ToolState>,
+    /// Why it stands where it stands, and what was said of it.
+    last_move: Option<(MoveCause, String)>,
 }
 
 impl Health {
@@ -152,10 +154,16 @@ impl Health {
         self.until.is_some_and(|until| until <= now)
     }
 
+    /// Returns why the tool stands where it stands, and what was said of it; `None` where it never moved.
+    pub fn last_move(&self) -> Option<(MoveCause, &str)> {
+        self.last_move.as_ref().map(|(cause, reason)| (*cause, reason.as_str()))
+    }
+
     /// Takes a transition into account.
-    pub fn note_move(&mut self, at: UnixMillis, old: Option<ToolState>, new: ToolState, until: Option<UnixMillis>) {
-        self.until = until;
-        match new {
+    pub fn note_move(&mut self, at: UnixMillis, moved: &ToolMoved) {
+        self.until = moved.until;
+        self.last_move = Some((moved.cause, moved.reason.clone()));
+        match moved.new {
             ToolState::Quarantined | ToolState::Held => {
                 self.quarantines.retain(|past| at.0 - past.0 < QUARANTINE_MEMORY_MS);
                 self.quarantines.push(at);
@@ -169,7 +177,7 @@ impl Health {
                 self.failures.clear();
                 self.last_failed_batch = None;
             }
-            ToolState::Withdrawn => self.before_withdrawal = old,
+            ToolState::Withdrawn => self.before_withdrawal = moved.old,
             ToolState::Pending | ToolState::Retired => {}
         }
     }

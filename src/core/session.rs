@@ -211,6 +211,11 @@ impl Session {
         self.steps.back()
     }
 
+    /// Goes through the remembered steps, oldest first.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter()
+    }
+
     /// Returns a remembered step.
     pub fn step(&self, id: StepId) -> Option<&Step> {
         self.steps.iter().rev().find(|step| step.planned.step == id)
