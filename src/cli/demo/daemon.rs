@@ -5,7 +5,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -82,13 +82,17 @@ impl Daemon {
     pub async fn stop(self) -> anyhow::Result<()> {
         // Nobody listens where the daemon has ended by itself; then its own error is what counts.
         let _ = self.stop_wanted.send(());
-        self.task.await.context("the daemon ended by a panic")?.context("the daemon failed")?;
-        Ok(())
+        match self.task.await.context("the daemon ended by a panic")?.context("the daemon failed")? {
+            Ended::Clean => Ok(()),
+            Ended::StoreFailed => bail!("the throw-away store failed; see the log lines above"),
+        }
     }
 }
 
 async fn listen(address: SocketAddr) -> anyhow::Result<TcpListener> {
-    TcpListener::bind(address).await.with_context(|| format!("cannot listen on {address}"))
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; is `toolcrib serve` running there?"))
 }
 
 /// A folder of our own in the place for temporary files; removed with what is in it when dropped.

@@ -13,7 +13,7 @@ mod summary;
 
 use std::sync::Arc;
 
-use anyhow::{Context as _, anyhow};
+use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use tonic::transport::Channel;
 
@@ -21,6 +21,7 @@ use super::output::{print_line, print_text};
 use crate::config::Config;
 use crate::proto::stats_service_client::StatsServiceClient;
 use crate::proto::{Figures, GetStatsRequest};
+use crate::telemetry;
 use catalog::Toolbox;
 use daemon::{Daemon, Ports};
 use summary::Summary;
@@ -42,11 +43,14 @@ pub struct Args {
 
 /// Runs the demo. The figures go to standard output, all else to standard error.
 pub async fn run(args: Args, json: bool) -> anyhow::Result<()> {
+    // The daemon's troubles are the demo's; its everyday lines would only break the progress bar. Where the process logs
+    // already, that is enough.
+    let _ = telemetry::log_as_text("warn");
     let ports = if args.keep { Ports::Default } else { Ports::Any };
     let mut daemon = Daemon::start(ports).await?;
     let mut outcome = tokio::select! {
         outcome = play_and_print(&daemon, json) => outcome,
-        _ = tokio::signal::ctrl_c() => Err(anyhow!("interrupted")),
+        waited = interrupt() => waited.and_then(|()| bail!("interrupted")),
     };
     if outcome.is_ok() && args.keep {
         outcome = keep_serving(&mut daemon).await;
@@ -71,8 +75,12 @@ async fn keep_serving(daemon: &mut Daemon) -> anyhow::Result<()> {
     );
     tokio::select! {
         () = daemon.ended() => Ok(()),
-        interrupted = tokio::signal::ctrl_c() => interrupted.context("cannot wait for an interrupt"),
+        waited = interrupt() => waited,
     }
+}
+
+async fn interrupt() -> anyhow::Result<()> {
+    tokio::signal::ctrl_c().await.context("cannot wait for an interrupt")
 }
 
 fn say_where_next() {

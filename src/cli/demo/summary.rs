@@ -30,6 +30,8 @@ pub struct Summary {
     saving: Option<f64>,
     tokens: Tokens,
     requests_for_tools: u64,
+    /// Requests that brought a definition.
+    extra_hops: u64,
     reranks: u64,
     reranks_changed: u64,
     swapped_in: u64,
@@ -120,6 +122,7 @@ impl Summary {
                 + requests.unavailable
                 + requests.retired
                 + requests.not_found,
+            extra_hops: figures.extra_hops,
             reranks: reranks.changed + reranks.unchanged,
             reranks_changed: reranks.changed,
             swapped_in: reranks.swapped_in,
@@ -193,7 +196,10 @@ impl Summary {
             (
                 "steps",
                 self.steps.to_string(),
-                format!("{} recorded, {} more to ask for tools", self.recorded_steps, self.requests_for_tools),
+                format!(
+                    "{} recorded, {} more after a request for a tool; {} requests brought definitions",
+                    self.recorded_steps, self.requests_for_tools, self.extra_hops
+                ),
             ),
             ("calls", self.calls.to_string(), self.refusals()),
             (
@@ -234,7 +240,7 @@ fn micros(time: Option<prost_types::Duration>) -> Option<u64> {
 }
 
 fn micros_text(micros: Option<u64>) -> String {
-    micros.map_or_else(|| "-".to_owned(), |micros| format!("{micros} µs"))
+    micros.map_or_else(|| "-".to_owned(), |micros| format!("{} µs", count(micros)))
 }
 
 #[cfg(test)]
