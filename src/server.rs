@@ -29,8 +29,8 @@ use crate::proto::{self};
 use crate::store::{Log, Reader};
 use crate::telemetry::metrics::Metrics;
 
-/// How often what time makes due is looked for.
-const UPKEEP: Duration = Duration::from_secs(1);
+/// How often what time makes due is looked for, unless a test cannot wait so long.
+pub const UPKEEP: Duration = Duration::from_secs(1);
 
 /// How long the journal may take for its last flush.
 const LAST_FLUSH: Duration = Duration::from_secs(5);
@@ -55,6 +55,8 @@ pub struct Parts {
     pub reader: Arc<dyn Reader>,
     /// Its clock.
     pub clock: Arc<dyn Clock>,
+    /// How often what time makes due is looked for.
+    pub upkeep: Duration,
 }
 
 /// How a daemon ended.
@@ -81,7 +83,7 @@ pub async fn run(parts: Parts, shutdown: impl Future<Output = ()> + Send + 'stat
     let engine = Arc::new(engine);
     let stop = CancellationToken::new();
 
-    let upkeep = spawn_upkeep(engine.clone(), metrics.clone(), stop.clone());
+    let upkeep = spawn_upkeep(engine.clone(), metrics.clone(), parts.upkeep, stop.clone());
     let scrapes = scrape::spawn(parts.metrics, engine.clone(), metrics.clone(), stop.clone());
     let addr = parts.listener.local_addr().context("the listener has no address")?;
     tracing::info!(%addr, namespaces = engine.namespaces().len(), "serving");
@@ -89,7 +91,7 @@ pub async fn run(parts: Parts, shutdown: impl Future<Output = ()> + Send + 'stat
 
     let has_failed = tokio::select! {
         () = shutdown => false,
-        () = failed(&journal) => true,
+        () = failed(&journal, parts.upkeep) => true,
     };
     tracing::info!(has_failed, "stopping");
     stop.cancel();
@@ -172,9 +174,9 @@ async fn serve(
     Ok(tokio::spawn(router.serve_with_incoming_shutdown(incoming, stopped)))
 }
 
-fn spawn_upkeep(engine: Arc<Engine>, metrics: Metrics, stop: CancellationToken) -> JoinHandle<()> {
+fn spawn_upkeep(engine: Arc<Engine>, metrics: Metrics, every: Duration, stop: CancellationToken) -> JoinHandle<()> {
     tokio::spawn(async move {
-        let mut ticks = tokio::time::interval(UPKEEP);
+        let mut ticks = tokio::time::interval(every);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         loop {
             tokio::select! {
@@ -189,8 +191,8 @@ fn spawn_upkeep(engine: Arc<Engine>, metrics: Metrics, stop: CancellationToken) 
 }
 
 /// Resolves when the store has failed for good.
-async fn failed(journal: &Journal) {
-    let mut ticks = tokio::time::interval(UPKEEP);
+async fn failed(journal: &Journal, every: Duration) {
+    let mut ticks = tokio::time::interval(every);
     loop {
         ticks.tick().await;
         if matches!(journal.state(), StoreState::Failed { .. }) {

@@ -4,6 +4,7 @@
 
 pub mod clock;
 pub mod error;
+mod export;
 pub mod handle;
 pub mod journal;
 mod recovery;
@@ -135,8 +136,7 @@ impl Engine {
         &self.parts.journal
     }
 
-    /// Returns the way out of the log.
-    pub fn reader(&self) -> &Arc<dyn Reader> {
+    fn reader(&self) -> &Arc<dyn Reader> {
         &self.parts.reader
     }
 

@@ -303,8 +303,8 @@ impl Api {
         // What was just done must show: the log is read from the disk.
         handle.flush().await?;
         let size = page_size(request.page_size);
-        let reader = self.engine.reader().clone();
-        let moves = in_background(move || reader.moves(&space, tool.as_ref(), before, size + 1)).await?;
+        let engine = self.engine.clone();
+        let moves = in_background(move || engine.read_moves(&space, tool.as_ref(), before, size + 1)).await?;
         let moves = moves.map_err(|error| status::internal("the log cannot be read", &error))?;
         let has_more = moves.len() > size;
         let transitions: Vec<proto::Transition> = moves.iter().take(size).filter_map(transition).collect();

@@ -17,7 +17,6 @@ use crate::core::namespace::{Exposure, Namespace};
 use crate::offline::demand::Demand;
 use crate::proto;
 use crate::proto::stats_service_server::StatsService;
-use crate::store::QueryBody;
 
 /// Most tools that figures are given of.
 const TOP: usize = 1_000;
@@ -80,20 +79,17 @@ impl Api {
         let handle = self.engine.namespace(&space)?;
         // What was reported before is part of the export.
         handle.flush().await?;
-        let reader = self.engine.reader().clone();
+        let engine = self.engine.clone();
         let (sender, receiver) = tokio::sync::mpsc::channel(EXPORT_QUEUE);
         tokio::task::spawn_blocking(move || {
             let mut lines = Lines { buffer: Vec::new(), sender };
             let mut demand = Demand::default();
-            let read = reader.records(&space, Seq(request.after), &mut |record, query| match kind {
+            let read = engine.read_log(&space, Seq(request.after), &mut |record, words| match kind {
                 proto::ExportKind::Events => match serde_json::to_string(&record) {
                     Ok(line) => lines.push(&line),
                     Err(error) => lines.fail(status::internal("a record cannot be written", &error)),
                 },
-                _ => {
-                    let words = query.and_then(words_of);
-                    demand.take(&record, words).iter().try_for_each(|line| lines.push(line))
-                }
+                _ => demand.take(&record, words).iter().try_for_each(|line| lines.push(line)),
             });
             match read {
                 Ok(()) => {
@@ -140,14 +136,6 @@ impl Lines {
     fn fail(&mut self, status: Status) -> ControlFlow<()> {
         let _ = self.sender.blocking_send(Err(status));
         ControlFlow::Break(())
-    }
-}
-
-/// Returns a query's words, where policy let them be kept.
-fn words_of(query: QueryBody) -> Option<String> {
-    match query {
-        QueryBody::Terms(_) => None,
-        QueryBody::Text { user, model, goal } => [user, model, goal].into_iter().find(|text| !text.is_empty()),
     }
 }
 

@@ -4,9 +4,7 @@ use tonic::Code;
 
 use super::*;
 use crate::core::admission::ViolationCode;
-use crate::core::event::{
-    AdmissionResult, CacheBreak, MoveCause, OutcomeResult, PlanResult, Presence, StepTokens, ToolState,
-};
+use crate::core::event::{AdmissionResult, MoveCause, OutcomeResult, PlanResult, Presence, StepTokens, ToolState};
 use crate::core::figures::Figures;
 
 fn sample<'a>(namespace: &'a NamespaceId, figures: &'a Figures) -> NamespaceSample<'a> {
