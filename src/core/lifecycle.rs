@@ -75,6 +75,9 @@ pub struct Health {
     last_success: Option<UnixMillis>,
     /// The state that a withdrawn tool goes back to.
     before_withdrawal: Option<ToolState>,
+    /// When the quarantine ends that a withdrawn tool goes back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until_before_withdrawal: Option<UnixMillis>,
 }
 
 impl Health {
@@ -96,6 +99,11 @@ impl Health {
     /// Returns the state that a withdrawn tool goes back to.
     pub fn before_withdrawal(&self) -> ToolState {
         self.before_withdrawal.unwrap_or(ToolState::Active)
+    }
+
+    /// Returns when the quarantine ends that a withdrawn tool goes back to.
+    pub fn until_before_withdrawal(&self) -> Option<UnixMillis> {
+        self.until_before_withdrawal
     }
 
     /// Takes a counted outcome into account. Uncountable endings neither count nor reset; a parallel batch counts
@@ -154,8 +162,10 @@ impl Health {
 
     /// Takes a transition into account.
     pub fn note_move(&mut self, at: UnixMillis, old: Option<ToolState>, new: ToolState, until: Option<UnixMillis>) {
-        self.until = until;
+        let until_before = std::mem::replace(&mut self.until, until);
         match new {
+            // Listed again, it goes on with the quarantine that it was in: not another one.
+            ToolState::Quarantined | ToolState::Held if old == Some(ToolState::Withdrawn) => {}
             ToolState::Quarantined | ToolState::Held => {
                 self.quarantines.retain(|past| at.0 - past.0 < QUARANTINE_MEMORY_MS);
                 self.quarantines.push(at);
@@ -169,7 +179,10 @@ impl Health {
                 self.failures.clear();
                 self.last_failed_batch = None;
             }
-            ToolState::Withdrawn => self.before_withdrawal = old,
+            ToolState::Withdrawn => {
+                self.before_withdrawal = old;
+                self.until_before_withdrawal = until_before;
+            }
             ToolState::Pending | ToolState::Retired => {}
         }
     }
