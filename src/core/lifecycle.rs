@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::event::{Ending, Failure, MoveCause, OutcomeReported, ToolAction, ToolState};
+use super::event::{Ending, Failure, MoveCause, OutcomeReported, ToolAction, ToolMoved, ToolState};
 use super::ids::{SessionId, StepId, ToolId, UnixMillis};
 use super::policy::LifePolicy;
 
@@ -78,6 +78,8 @@ pub struct Health {
     /// When the quarantine ends that a withdrawn tool goes back to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     until_before_withdrawal: Option<UnixMillis>,
+    /// Why it stands where it stands, and what was said of it.
+    last_move: Option<(MoveCause, String)>,
 }
 
 impl Health {
@@ -160,12 +162,18 @@ impl Health {
         self.until.is_some_and(|until| until <= now)
     }
 
+    /// Returns why the tool stands where it stands, and what was said of it; `None` where it never moved.
+    pub fn last_move(&self) -> Option<(MoveCause, &str)> {
+        self.last_move.as_ref().map(|(cause, reason)| (*cause, reason.as_str()))
+    }
+
     /// Takes a transition into account.
-    pub fn note_move(&mut self, at: UnixMillis, old: Option<ToolState>, new: ToolState, until: Option<UnixMillis>) {
-        let until_before = std::mem::replace(&mut self.until, until);
-        match new {
+    pub fn note_move(&mut self, at: UnixMillis, moved: &ToolMoved) {
+        let until_before = std::mem::replace(&mut self.until, moved.until);
+        self.last_move = Some((moved.cause, moved.reason.clone()));
+        match moved.new {
             // Listed again, it goes on with the quarantine that it was in: not another one.
-            ToolState::Quarantined | ToolState::Held if old == Some(ToolState::Withdrawn) => {}
+            ToolState::Quarantined | ToolState::Held if moved.old == Some(ToolState::Withdrawn) => {}
             ToolState::Quarantined | ToolState::Held => {
                 self.quarantines.retain(|past| at.0 - past.0 < QUARANTINE_MEMORY_MS);
                 self.quarantines.push(at);
@@ -180,7 +188,7 @@ impl Health {
                 self.last_failed_batch = None;
             }
             ToolState::Withdrawn => {
-                self.before_withdrawal = old;
+                self.before_withdrawal = moved.old;
                 self.until_before_withdrawal = until_before;
             }
             ToolState::Pending | ToolState::Retired => {}

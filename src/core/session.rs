@@ -211,6 +211,11 @@ impl Session {
         self.steps.back()
     }
 
+    /// Goes through the remembered steps, oldest first.
+    pub fn steps(&self) -> impl Iterator<Item = &Step> {
+        self.steps.iter()
+    }
+
     /// Returns a remembered step.
     pub fn step(&self, id: StepId) -> Option<&Step> {
         self.steps.iter().rev().find(|step| step.planned.step == id)
@@ -423,7 +428,7 @@ impl Session {
                         self.owed.insert(tool.clone());
                     }
                 } else if !call.verdict.is_wrong() {
-                    self.settle(tool);
+                    self.settle(tool, presence);
                 }
             }
             let known = Call { tool: call.tool.clone(), presence, checked: Some(call.verdict), is_reported: false };
@@ -431,10 +436,13 @@ impl Session {
         }
     }
 
-    /// Ends the marks that speak of the *next* call of a tool.
-    fn settle(&mut self, tool: &ToolId) {
-        self.recalled.remove(tool);
-        self.owed.remove(tool);
+    /// Ends the mark that speaks of the *next* call of a tool, if this was that call: a sibling of the recall was not.
+    fn settle(&mut self, tool: &ToolId, presence: Presence) {
+        match presence {
+            Presence::Recalled => self.recalled.remove(tool),
+            Presence::Absent => self.owed.remove(tool),
+            Presence::Resident | Presence::Issued | Presence::Unknown => false,
+        };
     }
 
     fn remember(&mut self, id: CallId, call: Call) {
@@ -465,7 +473,7 @@ impl Session {
         }
         // A checked call settled its marks when it was checked, in the order of the reply.
         if !self.was_checked(call_id) {
-            self.settle(tool);
+            self.settle(tool, presence);
         }
         self.recent_calls.push_back(tool.clone());
         if self.recent_calls.len() > RECENT_CALLS_KEPT {

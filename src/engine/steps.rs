@@ -269,10 +269,18 @@ impl Handle {
         })
     }
 
-    /// Takes in what became of calls and steps.
-    pub fn report(&self, id: &SessionId, reports: &Reports<'_>) -> Result<Vec<Ack>, EngineError> {
+    /// Takes in what became of calls and steps. Where there is no such session, nothing is counted.
+    pub fn report(&self, id: &SessionId, reports: &Reports<'_>) -> Vec<Ack> {
         let view = self.view();
-        self.with_session(id, |front| Ok(self.take_reports(front, &view, reports)))
+        let taken = self.with_session(id, |front| Ok(self.take_reports(front, &view, reports)));
+        taken.unwrap_or_else(|_| {
+            let ignored = |outcome: &Outcome<'_>| Ack {
+                call_id: outcome.call_id.clone(),
+                result: OutcomeResult::Ignored,
+                presence: None,
+            };
+            reports.outcomes.iter().map(ignored).collect()
+        })
     }
 
     fn take_reports(&self, front: &mut FrontSession, view: &View, reports: &Reports<'_>) -> Vec<Ack> {

@@ -20,7 +20,7 @@ use std::ops::ControlFlow;
 use serde::{Deserialize, Serialize};
 
 use crate::core::event::Record;
-use crate::core::ids::{NamespaceId, Seq, SessionId, UnixMillis};
+use crate::core::ids::{NamespaceId, Seq, SessionId, ToolId, UnixMillis};
 
 pub use error::StoreError;
 
@@ -116,4 +116,13 @@ pub trait Reader: Send + Sync + 'static {
         after: Seq,
         each: &mut dyn FnMut(Record, Option<QueryBody>) -> ControlFlow<()>,
     ) -> Result<(), StoreError>;
+
+    /// Returns the newest transitions before a place in the log, of one tool or of all, newest first.
+    fn moves(
+        &self,
+        namespace: &NamespaceId,
+        tool: Option<&ToolId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError>;
 }

@@ -267,9 +267,9 @@ impl Metrics {
         self.0.log_queue.set(events as f64);
     }
 
-    /// Counts acknowledged events that did not reach the disk.
+    /// Shows how many acknowledged events did not reach the disk since the daemon started.
     pub fn log_lost(&self, events: u64) {
-        self.0.log_lost.increment(events);
+        self.0.log_lost.absolute(events);
     }
 
     /// Shows whether the store takes writes.

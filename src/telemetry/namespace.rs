@@ -73,11 +73,6 @@ impl NamespaceMetrics {
     pub fn admitted(&self, result: AdmissionResult, n: u64) {
         self.series.admissions.add(result, n);
     }
-
-    /// Counts a break of the provider's prompt cache.
-    pub fn cache_broke(&self, cause: CacheBreak) {
-        self.series.cache_breaks.add(cause, 1);
-    }
 }
 
 /// Every series with one `namespace` label. Several namespaces may share it, then each value is the sum of theirs.
@@ -166,6 +161,7 @@ impl Series {
         self.calls.mirror(figures.clone().map(|f| &f.calls));
         self.selections.mirror(figures.clone().map(|f| &f.selections));
         self.requests.mirror(figures.clone().map(|f| &f.requests));
+        self.cache_breaks.mirror(figures.clone().map(|f| &f.cache_breaks));
         self.sessions_closed.mirror(figures.clone().map(|f| &f.sessions_ended));
         let parts: [fn(&Figures) -> u64; 4] =
             [|f| f.tokens.directory, |f| f.tokens.resident, |f| f.tokens.issued, |f| f.tokens.meta];

@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::super::admission::{Checked, Violation, ViolationCode};
 use super::super::event::{
-    AdmissionNote, AdmissionResult, Admitted, Event, PolicySet, ToolAction, ToolChanged, ToolState, ToolsRegistered,
+    AdmissionNote, AdmissionResult, Admitted, Event, MoveCause, PolicySet, ToolAction, ToolChanged, ToolState,
+    ToolsRegistered,
 };
 use super::super::ids::{Alias, ToolId, UnixMillis, Version};
 use super::super::lifecycle;
@@ -67,6 +68,8 @@ pub struct Registered {
     pub events: Events,
     /// The answer for each tool, in order.
     pub admissions: Vec<Admission>,
+    /// Tools that their source no longer lists.
+    pub n_withdrawn: u32,
 }
 
 /// Why a command is refused.
@@ -112,7 +115,7 @@ impl Namespace {
         }
         let is_refused = |admission: &Admission| admission.result == AdmissionResult::Refused;
         if registration.batch == Batch::Atomic && admissions.iter().any(is_refused) {
-            return Ok(Registered { events: Vec::new(), admissions });
+            return Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 });
         }
         let mut listed: BTreeSet<ToolId> = registration.unreadable.clone();
         listed.extend(admissions.iter().map(|admission| admission.tool.clone()));
@@ -130,7 +133,9 @@ impl Namespace {
         let changes_nothing =
             matches!(&cause, Event::ToolsRegistered(r) if r.admitted.is_empty() && r.notes.is_empty());
         let events = if changes_nothing && drawn.is_empty() { Vec::new() } else { with_drawn(cause, drawn) };
-        Ok(Registered { events, admissions })
+        let has_vanished = |event: &&Event| matches!(event, Event::ToolMoved(m) if m.cause == MoveCause::Vanished);
+        let n_withdrawn = events.iter().filter(has_vanished).count() as u32;
+        Ok(Registered { events, admissions, n_withdrawn })
     }
 
     fn decide_one<'c>(
@@ -249,5 +254,5 @@ fn answer_again(known: &KnownRequest, mut admissions: Vec<Admission>) -> Result<
             admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
         }
     }
-    Ok(Registered { events: Vec::new(), admissions })
+    Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 })
 }

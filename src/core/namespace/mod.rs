@@ -420,7 +420,7 @@ impl Namespace {
         }
         // A tool that was never anything but active has nothing to remember.
         if moved.old.is_some() {
-            self.health.entry(tool.clone()).or_default().note_move(at, moved.old, moved.new, moved.until);
+            self.health.entry(tool.clone()).or_default().note_move(at, moved);
         }
     }
 

@@ -18,6 +18,9 @@ CREATE TABLE events (
     PRIMARY KEY (namespace, seq)
 ) STRICT, WITHOUT ROWID;
 
+-- Transitions are read by themselves, newest first, and are few.
+CREATE INDEX moves ON events (namespace, seq) WHERE kind = 'tool_moved';
+
 -- What a namespace was after the event `seq`: the newest two of each.
 CREATE TABLE snapshots (
     namespace INTEGER NOT NULL REFERENCES namespaces (id),

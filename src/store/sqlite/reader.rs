@@ -8,7 +8,7 @@ use rusqlite::{Connection, OptionalExtension, Row, params};
 use super::faults::read_fault;
 use super::{open_for_reading, refuse_unknown};
 use crate::core::event::Record;
-use crate::core::ids::{NamespaceId, Seq, UnixMillis};
+use crate::core::ids::{NamespaceId, Seq, ToolId, UnixMillis};
 use crate::store::migrations::{self, Schema};
 use crate::store::{QueryBody, Reader, StoreError, codec};
 
@@ -108,6 +108,50 @@ impl Reader for SqliteReader {
             }
         }
     }
+
+    fn moves(
+        &self,
+        namespace: &NamespaceId,
+        tool: Option<&ToolId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let lines = self.read(|connection| read_moves(connection, namespace, tool, before, limit))?;
+        let mut records = Vec::new();
+        for line in lines {
+            let seq = line.seq;
+            let (record, _) = line.understand().map_err(|error| StoreError::Corrupt {
+                detail: format!("record {seq} of namespace {namespace}: {error}"),
+            })?;
+            records.push(record);
+        }
+        Ok(records)
+    }
+}
+
+/// Reads a page of transitions whole.
+fn read_moves(
+    connection: &Connection,
+    namespace: &NamespaceId,
+    tool: Option<&ToolId>,
+    before: Option<Seq>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Line>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, at_ms, kind, body FROM events
+         WHERE namespace = (SELECT id FROM namespaces WHERE name = ?1) AND kind = 'tool_moved'
+           AND (?2 IS NULL OR body ->> '$.tool' = ?2) AND (?3 IS NULL OR seq < ?3)
+         ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let tool = tool.map(ToString::to_string);
+    let before = before.map(|seq| seq.0.cast_signed());
+    let mut rows = statement.query(params![namespace.as_str(), tool, before, limit as i64])?;
+    let mut lines = Vec::new();
+    while let Some(row) = rows.next()? {
+        let at = UnixMillis(row.get(1)?);
+        lines.push(Line { seq: seq_at(row, 0)?, at, kind: row.get(2)?, body: row.get(3)?, query: None });
+    }
+    Ok(lines)
 }
 
 /// Reads the next rows whole before any is handed out: the read transaction ends with this call, however slow the

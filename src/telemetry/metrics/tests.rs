@@ -4,9 +4,7 @@ use tonic::Code;
 
 use super::*;
 use crate::core::admission::ViolationCode;
-use crate::core::event::{
-    AdmissionResult, CacheBreak, MoveCause, OutcomeResult, PlanResult, Presence, StepTokens, ToolState,
-};
+use crate::core::event::{AdmissionResult, MoveCause, OutcomeResult, PlanResult, Presence, StepTokens, ToolState};
 use crate::core::figures::Figures;
 
 fn sample<'a>(namespace: &'a NamespaceId, figures: &'a Figures) -> NamespaceSample<'a> {
@@ -129,7 +127,6 @@ fn what_happens_is_recorded() {
     github.recalled(Duration::from_micros(200));
     github.outcome(OutcomeResult::Late);
     github.admitted(AdmissionResult::Refused, 4);
-    github.cache_broke(CacheBreak::Tools);
     metrics.shed(Shed::LogBuffer);
     metrics.log_committed(Duration::from_millis(3), 17);
     metrics.log_queue(5);
@@ -142,7 +139,6 @@ fn what_happens_is_recorded() {
     check_line(&text, r#"toolcrib_recall_duration_seconds_count{namespace="github",stage="total"} 1"#);
     check_line(&text, r#"toolcrib_outcomes_total{namespace="github",result="late"} 1"#);
     check_line(&text, r#"toolcrib_admissions_total{namespace="github",result="refused"} 4"#);
-    check_line(&text, r#"toolcrib_cache_breaks_total{namespace="github",cause="tools"} 1"#);
     check_line(&text, r#"toolcrib_shed_total{reason="log_buffer"} 1"#);
     check_line(&text, r#"toolcrib_log_batch_events_sum 17"#);
     check_line(&text, "toolcrib_log_queue_events 5");
