@@ -198,18 +198,14 @@ impl Namespace {
     }
 
     fn draw_block(&self, opened: &SessionOpened) -> Event {
-        let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id)).and_then(|s| s.block());
-        let block = match original {
-            Some(block) => block.clone(),
-            None => {
-                let view = self.view();
-                Arc::new(view.freeze(&opened.spec))
-            }
-        };
-        self.frozen(&opened.session, Generation(1), block)
+        let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id));
+        let copied = original.and_then(|session| Some((session.block()?.clone(), session.revision())));
+        let (block, revision) =
+            copied.unwrap_or_else(|| (Arc::new(self.view().freeze(&opened.spec)), self.registry.revision()));
+        self.frozen(&opened.session, Generation(1), block, revision)
     }
 
-    fn frozen(&self, session: &SessionId, generation: Generation, block: Arc<Block>) -> Event {
+    fn frozen(&self, session: &SessionId, generation: Generation, block: Arc<Block>, revision: u64) -> Event {
         let digest = block.digest;
         let is_held = self.blocks.get(&digest).is_some();
         let block = (!is_held).then_some(block);
@@ -217,7 +213,7 @@ impl Namespace {
             session: session.clone(),
             generation,
             digest,
-            revision: self.registry.revision(),
+            revision,
             block,
         })
     }
@@ -227,7 +223,8 @@ impl Namespace {
             return Vec::new();
         };
         let block = block::freeze(&self.registry, self.pool.published(), &self.policy, session.spec(), &refreshed.keep);
-        vec![self.frozen(&refreshed.session, session.generation().next(), Arc::new(block))]
+        let (generation, revision) = (session.generation().next(), self.registry.revision());
+        vec![self.frozen(&refreshed.session, generation, Arc::new(block), revision)]
     }
 
     fn draw_end(&self, session: &SessionId, end: SessionEnd) -> Vec<Event> {
