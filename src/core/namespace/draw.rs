@@ -12,7 +12,7 @@ use super::super::event::{
 };
 use super::super::ids::{Generation, SessionId, ToolId, UnixMillis};
 use super::super::judging::CountedCall;
-use super::super::lifecycle;
+use super::super::lifecycle::{self, Health};
 use super::super::session::Counting;
 use super::{Namespace, arguments_fitted};
 
@@ -60,7 +60,8 @@ impl Namespace {
                 cause,
                 actor: registered.actor.clone(),
                 reason: String::new(),
-                until: None,
+                // A quarantine goes on where it was when its tool is listed again.
+                until: self.health.get(tool).and_then(Health::until_once_listed).filter(|_| new == ToolState::Quarantined),
                 diagnosis: None,
             })
         };
@@ -84,7 +85,7 @@ impl Namespace {
             } else {
                 continue;
             };
-            let before = self.health.get(tool).map_or(ToolState::Active, lifecycle::Health::before_withdrawal);
+            let before = self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal);
             if let Some(new) = lifecycle::transition(Some(entry.state()), cause, before) {
                 drawn.push(moved(tool, Some(entry.state()), new, cause));
                 if new != ToolState::Active {
@@ -151,7 +152,7 @@ impl Namespace {
     /// Returns where a tool would go for a cause.
     pub(super) fn next_state(&self, tool: &ToolId, cause: MoveCause) -> Option<ToolState> {
         let old = self.registry.get(tool)?.state();
-        let before = self.health.get(tool).map_or(ToolState::Active, lifecycle::Health::before_withdrawal);
+        let before = self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal);
         lifecycle::transition(Some(old), cause, before)
     }
 
@@ -182,7 +183,7 @@ impl Namespace {
         let place = self.pool.members().iter().position(|member| member == tool);
         Diagnosis {
             failures: health.map(|health| health.failures().to_vec()).unwrap_or_default(),
-            last_success: health.and_then(lifecycle::Health::last_success),
+            last_success: health.and_then(Health::last_success),
             heat: self.heat_key(tool) as f64 / (1u64 << 30) as f64,
             rank: place.map(|place| place as u32 + 1),
         }
