@@ -61,7 +61,11 @@ impl Namespace {
                 actor: registered.actor.clone(),
                 reason: String::new(),
                 // A quarantine goes on where it was when its tool is listed again.
-                until: self.health.get(tool).and_then(Health::until_once_listed).filter(|_| new == ToolState::Quarantined),
+                until: self
+                    .health
+                    .get(tool)
+                    .and_then(Health::until_once_listed)
+                    .filter(|_| new == ToolState::Quarantined),
                 diagnosis: None,
             })
         };
@@ -210,13 +214,7 @@ impl Namespace {
         let digest = block.digest;
         let is_held = self.blocks.get(&digest).is_some();
         let block = (!is_held).then_some(block);
-        Event::BlockFrozen(BlockFrozen {
-            session: session.clone(),
-            generation,
-            digest,
-            revision,
-            block,
-        })
+        Event::BlockFrozen(BlockFrozen { session: session.clone(), generation, digest, revision, block })
     }
 
     fn draw_refresh(&self, refreshed: &SessionRefreshed) -> Vec<Event> {

@@ -40,8 +40,7 @@ fn tokens_are_the_sum_over_steps_and_count_again_what_is_still_present() {
         let tokens: StepTokens = crib.plan("a", user).tokens;
         assert!(is_first || tokens.issued == last_issued);
         last_issued = tokens.issued;
-        let parts =
-            [tokens.directory, tokens.resident, tokens.issued, tokens.meta, tokens.everything, tokens.window];
+        let parts = [tokens.directory, tokens.resident, tokens.issued, tokens.meta, tokens.everything, tokens.window];
         for (sum, part) in sum.iter_mut().zip(parts) {
             *sum += u64::from(part);
         }

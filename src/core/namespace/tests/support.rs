@@ -9,9 +9,9 @@ use crate::core::admission;
 use crate::core::checking::{self, Checked, RawCall};
 use crate::core::definition::{Definition, Json};
 use crate::core::event::{
-    Block, CallJudged, Delivery, Ending, Event, Format, NamespaceCreated, OutcomeReported, OwnTool, PolicySet, PoolSpec,
-    Presence, SessionClosed, SessionOpened, SessionRefreshed, SessionSpec, StepEnd, StepEnded, StepPlanned, ToolAction,
-    ToolChanged, ToolMoved, ToolRequested, ToolState,
+    Block, CallJudged, Delivery, Ending, Event, Format, NamespaceCreated, OutcomeReported, OwnTool, PolicySet,
+    PoolSpec, Presence, SessionClosed, SessionOpened, SessionRefreshed, SessionSpec, StepEnd, StepEnded, StepPlanned,
+    ToolAction, ToolChanged, ToolMoved, ToolRequested, ToolState,
 };
 use crate::core::ids::{Alias, CallId, Digest, NamespaceId, SessionId, StepId, ToolId, UnixMillis};
 use crate::core::namespace::Namespace;
@@ -25,9 +25,30 @@ use crate::core::tokens;
 
 /// Subjects without a word or a stem in common, so that a query finds one tool.
 pub const SUBJECTS: [&str; 24] = [
-    "invoice", "weather", "flight", "hotel", "ticket", "calendar", "contact", "translation", "currency", "podcast",
-    "recipe", "workout", "parcel", "garden", "museum", "bicycle", "library", "concert", "painting", "volcano",
-    "satellite", "dentist", "orchard", "glacier",
+    "invoice",
+    "weather",
+    "flight",
+    "hotel",
+    "ticket",
+    "calendar",
+    "contact",
+    "translation",
+    "currency",
+    "podcast",
+    "recipe",
+    "workout",
+    "parcel",
+    "garden",
+    "museum",
+    "bicycle",
+    "library",
+    "concert",
+    "painting",
+    "volcano",
+    "satellite",
+    "dentist",
+    "orchard",
+    "glacier",
 ];
 
 /// Writes a tool that takes one text argument, from `source/name` and what it does.
@@ -59,6 +80,12 @@ pub fn tool(id: &str, summary: &str) -> Definition {
 pub fn tools(n: usize) -> Vec<Definition> {
     let write = |subject: &&str| tool(&format!("s/find_{subject}"), &format!("Looks up one {subject} in the records"));
     SUBJECTS.iter().take(n).map(write).collect()
+}
+
+/// Lets the gate look at tools.
+pub fn check_all(tools: &[Definition]) -> Vec<admission::Checked> {
+    let policy = Policy::default().admission;
+    tools.iter().map(|tool| admission::check(tool, &policy)).collect()
 }
 
 /// Returns the id of a tool of [`tools`].
@@ -140,19 +167,6 @@ impl Crib {
         assert_eq!(text(&reread), text(&self.ns));
     }
 
-    fn registration(&self, tools: &[Definition], complete_sources: &[&str]) -> Registration {
-        let policy = Policy::default().admission;
-        let check = |(i, tool): (usize, &Definition)| (i as u32, admission::check(tool, &policy));
-        Registration {
-            request_id: String::new(),
-            actor: "op".into(),
-            checked: tools.iter().enumerate().map(check).collect(),
-            batch: Batch::PerItem,
-            complete_sources: complete_sources.iter().map(|source| Arc::from(*source)).collect(),
-            unreadable: BTreeSet::new(),
-        }
-    }
-
     /// Registers tools, all of which must be admitted.
     pub fn register(&mut self, tools: &[Definition]) -> Vec<Event> {
         self.list(tools, &[])
@@ -160,8 +174,20 @@ impl Crib {
 
     /// Registers the whole list of some sources.
     pub fn list(&mut self, tools: &[Definition], complete_sources: &[&str]) -> Vec<Event> {
-        let Registered { events, admissions } =
-            self.ns.decide_register(&self.registration(tools, complete_sources)).unwrap();
+        self.list_checked(&check_all(tools), complete_sources)
+    }
+
+    /// Registers the whole list of some sources, looked at before.
+    pub fn list_checked(&mut self, checked: &[admission::Checked], complete_sources: &[&str]) -> Vec<Event> {
+        let registration = Registration {
+            request_id: String::new(),
+            actor: "op".into(),
+            checked: checked.iter().enumerate().map(|(i, checked)| (i as u32, checked.clone())).collect(),
+            batch: Batch::PerItem,
+            complete_sources: complete_sources.iter().map(|source| Arc::from(*source)).collect(),
+            unreadable: BTreeSet::new(),
+        };
+        let Registered { events, admissions } = self.ns.decide_register(&registration).unwrap();
         let refused = admissions.iter().find(|admission| !admission.violations.is_empty());
         assert!(refused.is_none(), "{refused:?}");
         self.commit(events)
@@ -355,11 +381,13 @@ pub fn move_in(drawn: &[Event]) -> Option<&ToolMoved> {
 
 /// Returns the verdicts among what was drawn.
 pub fn verdicts_in(drawn: &[Event]) -> Vec<&CallJudged> {
-    let judged = |event| match event {
-        &Event::CallJudged(ref judged) => Some(judged),
-        _ => None,
-    };
-    drawn.iter().filter_map(judged).collect()
+    let mut verdicts = Vec::new();
+    for event in drawn {
+        if let Event::CallJudged(judged) = event {
+            verdicts.push(judged);
+        }
+    }
+    verdicts
 }
 
 /// Returns the tools that a plan issued.
