@@ -42,6 +42,16 @@ fn a_call_tool_without_a_name_or_of_an_unknown_one_is_refused() {
     assert_eq!((unknown.run, unknown.verdict), (false, Verdict::UnknownTool));
 }
 
+/// The model was told that there is no such tool, and looked for another.
+#[test]
+fn own_and_meta_tools_are_not_called_through_call_tool_and_are_not_said_to_be_unknown() {
+    for name in ["bash", "request_tool", "call_tool"] {
+        let checked = check(&mut crib(), "call_tool", &format!(r#"{{"name":"{name}","arguments":{{}}}}"#));
+        assert_eq!((checked.run, checked.verdict), (false, Verdict::InvalidArguments));
+        assert!(checked.pieces[0].content.contains("must be called directly"), "{}", checked.pieces[0].content);
+    }
+}
+
 #[test]
 fn an_unknown_name_is_refused_with_the_nearest_and_the_next_step() {
     let checked = check(&mut crib(), "s__find_hotels", FITS);
