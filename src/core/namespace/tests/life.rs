@@ -234,6 +234,7 @@ fn a_tool_that_its_source_lists_no_more_is_withdrawn_and_back_when_listed_again(
     assert_eq!(crib.ns.heat_key(&tool), heat);
     crib.list(&tools(24), &["s"]);
     assert_eq!(crib.state(&tool), ToolState::Active);
+    assert!(crib.ns.pool().members().contains(&tool), "a free slot is taken at once");
     assert!(crib.list(&tools(24), &["s"]).is_empty(), "the same list again changes nothing");
 }
 
