@@ -69,7 +69,15 @@ pub(super) async fn run(args: Args) -> anyhow::Result<u8> {
     let drain = Duration::from_secs(config.limits.drain_secs);
     let stop = CancellationToken::new();
     let clock = Arc::new(SystemClock::new());
-    let parts = Parts { config, listener, metrics, log: Box::new(log), reader: Arc::new(reader), clock };
+    let parts = Parts {
+        config,
+        listener,
+        metrics,
+        log: Box::new(log),
+        reader: Arc::new(reader),
+        clock,
+        upkeep: server::UPKEEP,
+    };
     // A task of its own, so that nothing it does can keep the signals from being heard.
     let mut running = tokio::spawn(server::run(parts, stop.clone().cancelled_owned()));
     let mut reload = Reload { source: args.settings, running: settings, level_switch };
