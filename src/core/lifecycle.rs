@@ -75,6 +75,9 @@ pub struct Health {
     last_success: Option<UnixMillis>,
     /// The state that a withdrawn tool goes back to.
     before_withdrawal: Option<ToolState>,
+    /// When the quarantine ends that a withdrawn tool goes back to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    until_before_withdrawal: Option<UnixMillis>,
     /// Why it stands where it stands, and what was said of it.
     last_move: Option<(MoveCause, String)>,
 }
@@ -98,6 +101,11 @@ impl Health {
     /// Returns the state that a withdrawn tool goes back to.
     pub fn before_withdrawal(&self) -> ToolState {
         self.before_withdrawal.unwrap_or(ToolState::Active)
+    }
+
+    /// Returns when the quarantine ends that a withdrawn tool goes back to.
+    pub fn until_before_withdrawal(&self) -> Option<UnixMillis> {
+        self.until_before_withdrawal
     }
 
     /// Takes a counted outcome into account. Uncountable endings neither count nor reset; a parallel batch counts
@@ -161,9 +169,11 @@ impl Health {
 
     /// Takes a transition into account.
     pub fn note_move(&mut self, at: UnixMillis, moved: &ToolMoved) {
-        self.until = moved.until;
+        let until_before = std::mem::replace(&mut self.until, moved.until);
         self.last_move = Some((moved.cause, moved.reason.clone()));
         match moved.new {
+            // Listed again, it goes on with the quarantine that it was in: not another one.
+            ToolState::Quarantined | ToolState::Held if moved.old == Some(ToolState::Withdrawn) => {}
             ToolState::Quarantined | ToolState::Held => {
                 self.quarantines.retain(|past| at.0 - past.0 < QUARANTINE_MEMORY_MS);
                 self.quarantines.push(at);
@@ -177,7 +187,10 @@ impl Health {
                 self.failures.clear();
                 self.last_failed_batch = None;
             }
-            ToolState::Withdrawn => self.before_withdrawal = moved.old,
+            ToolState::Withdrawn => {
+                self.before_withdrawal = moved.old;
+                self.until_before_withdrawal = until_before;
+            }
             ToolState::Pending | ToolState::Retired => {}
         }
     }

@@ -38,14 +38,13 @@ impl Definitions {
         let mut admitted = Vec::with_capacity(tools.len());
         for (definition, tool) in definitions.iter_mut().zip(tools) {
             fill(definition, &corpus);
-            let admits = if tool.input_schema.is_some() {
+            let (hash, measured_tokens) = if tool.input_schema.is_some() {
                 let checked = check(definition, policy);
                 *would_be_refused.get_or_insert(0) += u64::from(!checked.is_admitted());
                 (checked.hash, checked.measured_tokens)
             } else {
                 (definition.content_hash(), tool.schema_tokens.unwrap_or(definition.size_tokens))
             };
-            let (hash, measured_tokens) = admits;
             let definition = definition.clone();
             admitted.push(Arc::new(Admitted { definition, version: Version(1), hash, measured_tokens }));
         }

@@ -42,7 +42,7 @@ impl ReplayPolicy {
     }
 
     /// Returns the core's policy of that name; `None` where every tool is resident and nothing is chosen.
-    pub fn pool_policy(self) -> Option<PoolPolicy> {
+    pub(super) fn pool_policy(self) -> Option<PoolPolicy> {
         match self {
             Self::Ewma => Some(PoolPolicy::Ewma),
             Self::Lru => Some(PoolPolicy::Lru),

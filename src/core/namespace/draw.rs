@@ -53,6 +53,11 @@ impl Namespace {
     fn draw_registered(&self, registered: &ToolsRegistered) -> Vec<Event> {
         let mut drawn = Vec::new();
         let moved = |tool: &ToolId, old, new, cause| {
+            // A quarantine that a withdrawal interrupted ends when it would have ended: without an end it would last.
+            let until = match new {
+                ToolState::Quarantined => self.health.get(tool).and_then(lifecycle::Health::until_before_withdrawal),
+                _ => None,
+            };
             Event::ToolMoved(ToolMoved {
                 tool: tool.clone(),
                 old,
@@ -60,7 +65,7 @@ impl Namespace {
                 cause,
                 actor: registered.actor.clone(),
                 reason: String::new(),
-                until: None,
+                until,
                 diagnosis: None,
             })
         };
@@ -198,28 +203,21 @@ impl Namespace {
     }
 
     fn draw_block(&self, opened: &SessionOpened) -> Event {
-        let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id)).and_then(|s| s.block());
-        let block = match original {
-            Some(block) => block.clone(),
-            None => {
-                let view = self.view();
-                Arc::new(view.freeze(&opened.spec))
-            }
+        let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id));
+        let copied = original.and_then(|original| Some((original.block()?.clone(), original.revision())));
+        // What became pending since the original was opened is pending for the fork as well.
+        let (block, revision) = match copied {
+            Some(copied) => copied,
+            None => (Arc::new(self.view().freeze(&opened.spec)), self.registry.revision()),
         };
-        self.frozen(&opened.session, Generation(1), block)
+        self.frozen(&opened.session, Generation(1), block, revision)
     }
 
-    fn frozen(&self, session: &SessionId, generation: Generation, block: Arc<Block>) -> Event {
+    fn frozen(&self, session: &SessionId, generation: Generation, block: Arc<Block>, revision: u64) -> Event {
         let digest = block.digest;
         let is_held = self.blocks.get(&digest).is_some();
         let block = (!is_held).then_some(block);
-        Event::BlockFrozen(BlockFrozen {
-            session: session.clone(),
-            generation,
-            digest,
-            revision: self.registry.revision(),
-            block,
-        })
+        Event::BlockFrozen(BlockFrozen { session: session.clone(), generation, digest, revision, block })
     }
 
     fn draw_refresh(&self, refreshed: &SessionRefreshed) -> Vec<Event> {
@@ -227,7 +225,8 @@ impl Namespace {
             return Vec::new();
         };
         let block = block::freeze(&self.registry, self.pool.published(), &self.policy, session.spec(), &refreshed.keep);
-        vec![self.frozen(&refreshed.session, session.generation().next(), Arc::new(block))]
+        let generation = session.generation().next();
+        vec![self.frozen(&refreshed.session, generation, Arc::new(block), self.registry.revision())]
     }
 
     fn draw_end(&self, session: &SessionId, end: SessionEnd) -> Vec<Event> {
@@ -249,7 +248,12 @@ impl Namespace {
         if session.spec().played {
             return Vec::new();
         }
-        let wrong = checked.calls.iter().filter(|call| call.verdict.is_wrong() && !session.was_checked(&call.call_id));
+        // A session takes in the first check of a call and no other, so no other is judged.
+        let mut seen = BTreeSet::new();
+        let wrong = checked.calls.iter().filter(|call| {
+            let is_first = seen.insert(&call.call_id) && !session.was_checked(&call.call_id);
+            is_first && call.verdict.is_wrong()
+        });
         wrong
             .map(|call| {
                 let call_id = call.call_id.clone();

@@ -2,26 +2,27 @@
 //! folded, every unit stamped and numbered.
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::json;
 
 use super::super::definitions::Definitions;
 use super::super::trace::TraceTool;
 use super::*;
-use crate::core::admission::check;
+use crate::core::admission::{Checked, check};
 use crate::core::checking::{RawCall, check as check_calls};
 use crate::core::definition::Json;
 use crate::core::event::{
     Delivery, Ending, Format, NamespaceCreated, OutcomeReported, PoolSpec, SessionClosed, SessionOpened,
     SessionRefreshed, SessionSpec, StepEnd, StepEnded, ToolAction, ToolChanged, ToolRequested, UsageReported,
 };
-use crate::core::ids::{CallId, Digest, SessionId, StepId, ToolId};
+use crate::core::ids::{CallId, Digest, Selector, SessionId, StepId, ToolId};
 use crate::core::namespace::commands::{Batch, Registration};
 use crate::core::planning::{self, StepAsk};
-use crate::core::policy::AdmissionPolicy;
+use crate::core::policy::{AdmissionPolicy, WhenRule};
 use crate::core::recall::{self, Ask};
 use crate::core::retrieval::Query;
+use crate::core::session::Session;
 
 /// Tools of a history, three sources of ten.
 pub const N_TOOLS: usize = 30;
@@ -29,6 +30,21 @@ pub const N_TOOLS: usize = 30;
 /// Names that a history's tools are made of.
 const VERBS: [&str; 5] = ["read", "write", "list", "find", "send"];
 const THINGS: [&str; 6] = ["file", "letter", "invoice", "branch", "ticket", "photo"];
+
+/// Wordings that each tool comes in.
+const N_EDITIONS: usize = 3;
+
+/// Every tool in every wording as it went through the gate, which is the costly part of a history.
+static CHECKED: LazyLock<Vec<Checked>> = LazyLock::new(|| {
+    let policy = AdmissionPolicy { when: WhenRule::Flag, ..Policy::default().admission };
+    let mut checked = Vec::new();
+    for edition in 0..N_EDITIONS {
+        let tools: Vec<TraceTool> = (0..N_TOOLS).map(|number| trace_tool(number, edition)).collect();
+        let made = Definitions::of(&tools, &policy);
+        checked.extend(made.admitted.iter().map(|admitted| check(&admitted.definition, &policy)));
+    }
+    checked
+});
 
 /// Something that happens; numbers pick a tool or session, whatever their range.
 #[derive(Clone, Debug)]
@@ -124,7 +140,7 @@ impl History {
         }
     }
 
-    fn open(&self, session: usize) -> Option<&crate::core::session::Session> {
+    fn open(&self, session: usize) -> Option<&Session> {
         let session = self.namespace.session(&session_id(session))?;
         session.ended().is_none().then_some(session)
     }
@@ -205,12 +221,8 @@ impl History {
     }
 
     fn register(&mut self, source: usize, n_left_out: usize, edition: u8) {
-        let tools: Vec<TraceTool> =
-            (source * 10..source * 10 + 10).skip(n_left_out).map(|i| trace_tool(i, edition)).collect();
-        let policy = &self.namespace.policy().admission;
-        let policy = AdmissionPolicy { when: crate::core::policy::WhenRule::Flag, ..policy.clone() };
-        let made = Definitions::of(&tools, &policy);
-        let checked = made.admitted.iter().map(|admitted| check(&admitted.definition, &policy));
+        let listed = (source * 10..source * 10 + 10).skip(n_left_out);
+        let checked = listed.map(|number| CHECKED[usize::from(edition) % N_EDITIONS * N_TOOLS + number].clone());
         let registration = Registration {
             request_id: String::new(),
             actor: "importer".into(),
@@ -231,7 +243,7 @@ impl History {
         }
         let mut pool = PoolSpec::default();
         if let Some(source) = own_source {
-            pool.allow.insert(crate::core::ids::Selector::Source(Arc::from(format!("s{}", source % 3))));
+            pool.allow.insert(Selector::Source(Arc::from(format!("s{}", source % 3))));
         }
         let spec = SessionSpec {
             format: Format::Mcp,
@@ -301,7 +313,7 @@ fn call_id(number: usize) -> CallId {
     CallId::new(format!("call{number}"))
 }
 
-fn trace_tool(number: usize, edition: u8) -> TraceTool {
+fn trace_tool(number: usize, edition: usize) -> TraceTool {
     let id = tool(number);
     let words = id.name.replace('_', " ");
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]});
