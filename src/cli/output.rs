@@ -91,7 +91,7 @@ pub(super) fn table(columns: &[Column], rows: Vec<Vec<String>>, empty: &str) -> 
     }
     let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.into_iter().take(kept).collect()).collect();
     let text = lines(&lay_out(&columns[..kept], &rows));
-    format!("{text}(not shown in {terminal} columns: {})\n", left_out.join(", "))
+    format!("{text}(no room for: {})\n", left_out.join(", "))
 }
 
 fn lay_out(columns: &[Column], rows: &[Vec<String>]) -> Table {
