@@ -8,6 +8,7 @@
 mod admissions;
 mod check_config;
 mod completions;
+mod demo;
 mod failure;
 mod import;
 mod json;
@@ -65,6 +66,7 @@ struct Shell {
 #[derive(clap::Subcommand)]
 enum Command {
     Serve(serve::Args),
+    Demo(demo::Args),
     Import(import::Args),
     Tool(tool::Args),
     Session(session::Args),
@@ -83,6 +85,7 @@ impl Command {
     async fn run(self, shell: &Shell) -> anyhow::Result<u8> {
         match self {
             Self::Serve(args) => serve::run(args).await,
+            Self::Demo(args) => demo::run(args, shell.json).await.map(|()| DONE),
             Self::Import(args) => import::run(args, shell).await,
             Self::Tool(args) => tool::run(args, shell).await,
             Self::Session(args) => session::run(args, shell).await,

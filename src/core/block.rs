@@ -91,7 +91,8 @@ pub fn is_meta(name: &str) -> bool {
 }
 
 /// Builds the block that a session with this spec would get now. `keep` are tools that a refreshed session's history
-/// still uses: they stay declared whatever their state, because providers refuse references to undeclared tools.
+/// still uses: they stay declared whatever their state, because providers refuse references to undeclared tools. What
+/// the session may not see at all stays out.
 pub fn freeze(
     registry: &Registry,
     pool: &PublishedPool,
@@ -102,7 +103,8 @@ pub fn freeze(
     let candidates = Candidates::find(registry, spec);
     let pass_through = candidates.are_few(policy, spec.window);
     let mut residents = choose_residents(&candidates, pool, policy, spec, pass_through);
-    residents.extend(keep.iter().filter(|id| registry.get(id).is_some()).cloned());
+    let may_stay = |id: &ToolId| matches!(exclusion(registry, spec, id), None | Some(Exclusion::State(_)));
+    residents.extend(keep.iter().filter(|id| may_stay(id)).cloned());
 
     let form = Form::of_block(spec.format);
     let mut pieces = Vec::new();
@@ -191,14 +193,14 @@ fn choose_residents(
     residents
 }
 
-/// Orders the candidates as the directory prefers them: residents, then by published heat, then by name.
+/// Orders the candidates as the directory prefers them: residents, then by heat as of the epoch, then by name.
 fn in_order_of_preference<'a>(
     candidates: &Candidates<'a>,
     residents: &BTreeSet<ToolId>,
     pool: &PublishedPool,
 ) -> Vec<&'a Shown> {
     let mut listed: Vec<&(&ToolId, &'a Arc<Tool>)> = candidates.tools.iter().collect();
-    listed.sort_by_key(|(id, _)| (!residents.contains(*id), std::cmp::Reverse(pool.heat_key(id))));
+    listed.sort_by_key(|(id, _)| (!residents.contains(*id), std::cmp::Reverse(pool.epoch_heat_key(id))));
     listed.into_iter().map(|(_, tool)| &**tool.current()).collect()
 }
 

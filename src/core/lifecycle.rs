@@ -3,7 +3,7 @@
 //! Decides when a tool moves and why; who may issue a tool in which state is [`ToolState::is_issuable`]. Retirement by
 //! density, source incidents and growing backoff are not drawn yet; their causes stand in the table.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
@@ -58,26 +58,28 @@ pub fn cause_of(action: ToolAction) -> Option<MoveCause> {
     }
 }
 
+/// Failed batches remembered since the last success; far more than count before a tool is out.
+const BATCHES_KEPT: usize = 64;
+
 /// What is remembered of one tool to judge its health.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Health {
     /// Countable failures since the last success, oldest first, at most the threshold.
     failures: Vec<Failure>,
-    /// The batch whose failure was counted last: its siblings do not count again.
-    last_failed_batch: Option<(SessionId, StepId)>,
+    /// The batches of those failures, whose siblings do not count again; several sessions' batches interleave. Kept over
+    /// a quarantine, so that a late sibling of what caused it does not fail the probation.
+    #[serde(default)]
+    failed_batches: VecDeque<(SessionId, StepId)>,
     /// Successes since probation began.
     successes: u32,
     /// When the tool was quarantined within the last 24 hours.
     quarantines: Vec<UnixMillis>,
-    /// When its quarantine ends by itself.
+    /// When its quarantine ends by itself; kept while it is withdrawn.
     until: Option<UnixMillis>,
     /// Its last success.
     last_success: Option<UnixMillis>,
-    /// The state that a withdrawn tool goes back to.
+    /// The state that a withdrawn tool goes back to; `None` unless it is withdrawn.
     before_withdrawal: Option<ToolState>,
-    /// When the quarantine ends that a withdrawn tool goes back to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    until_before_withdrawal: Option<UnixMillis>,
     /// Why it stands where it stands, and what was said of it.
     last_move: Option<(MoveCause, String)>,
 }
@@ -93,8 +95,13 @@ impl Health {
         self.last_success
     }
 
-    /// Returns when the quarantine ends by itself.
+    /// Returns when the quarantine ends by itself; a withdrawn tool waits for nothing.
     pub fn until(&self) -> Option<UnixMillis> {
+        self.until.filter(|_| self.before_withdrawal.is_none())
+    }
+
+    /// Returns when the quarantine of a withdrawn tool ends once its source lists it again.
+    pub fn until_once_listed(&self) -> Option<UnixMillis> {
         self.until
     }
 
@@ -103,17 +110,12 @@ impl Health {
         self.before_withdrawal.unwrap_or(ToolState::Active)
     }
 
-    /// Returns when the quarantine ends that a withdrawn tool goes back to.
-    pub fn until_before_withdrawal(&self) -> Option<UnixMillis> {
-        self.until_before_withdrawal
-    }
-
     /// Takes a counted outcome into account. Uncountable endings neither count nor reset; a parallel batch counts
     /// once, so that three calls sent together are one failure and not a quarantine.
     pub fn note_outcome(&mut self, at: UnixMillis, outcome: &OutcomeReported, policy: &LifePolicy) {
         if outcome.ending == Ending::Ok {
             self.failures.clear();
-            self.last_failed_batch = None;
+            self.failed_batches.clear();
             self.successes += 1;
             self.last_success = Some(at);
             return;
@@ -121,11 +123,16 @@ impl Health {
         if !outcome.ending.is_countable() {
             return;
         }
-        let batch = outcome.step.map(|step| (outcome.session.clone(), step));
-        if batch.is_some() && batch == self.last_failed_batch {
-            return;
+        if let Some(step) = outcome.step {
+            let batch = (outcome.session.clone(), step);
+            if self.failed_batches.contains(&batch) {
+                return;
+            }
+            self.failed_batches.push_back(batch);
+            if self.failed_batches.len() > BATCHES_KEPT {
+                self.failed_batches.pop_front();
+            }
         }
-        self.last_failed_batch = batch;
         self.failures.push(Failure {
             at,
             session: outcome.session.clone(),
@@ -159,7 +166,7 @@ impl Health {
 
     /// Returns whether a quarantine is over by itself at `now`.
     pub fn is_backoff_over(&self, now: UnixMillis) -> bool {
-        self.until.is_some_and(|until| until <= now)
+        self.until().is_some_and(|until| until <= now)
     }
 
     /// Returns why the tool stands where it stands, and what was said of it; `None` where it never moved.
@@ -169,10 +176,15 @@ impl Health {
 
     /// Takes a transition into account.
     pub fn note_move(&mut self, at: UnixMillis, moved: &ToolMoved) {
-        let until_before = std::mem::replace(&mut self.until, moved.until);
         self.last_move = Some((moved.cause, moved.reason.clone()));
+        if moved.new == ToolState::Withdrawn {
+            self.before_withdrawal = moved.old;
+            return;
+        }
+        self.before_withdrawal = None;
+        self.until = moved.until;
         match moved.new {
-            // Listed again, it goes on with the quarantine that it was in: not another one.
+            // Listed again, it is in the same quarantine as before.
             ToolState::Quarantined | ToolState::Held if moved.old == Some(ToolState::Withdrawn) => {}
             ToolState::Quarantined | ToolState::Held => {
                 self.quarantines.retain(|past| at.0 - past.0 < QUARANTINE_MEMORY_MS);
@@ -180,18 +192,10 @@ impl Health {
             }
             ToolState::Probation => {
                 self.failures.clear();
-                self.last_failed_batch = None;
                 self.successes = 0;
             }
-            ToolState::Active => {
-                self.failures.clear();
-                self.last_failed_batch = None;
-            }
-            ToolState::Withdrawn => {
-                self.before_withdrawal = moved.old;
-                self.until_before_withdrawal = until_before;
-            }
-            ToolState::Pending | ToolState::Retired => {}
+            ToolState::Active => self.failures.clear(),
+            ToolState::Pending | ToolState::Retired | ToolState::Withdrawn => {}
         }
     }
 }

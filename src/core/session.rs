@@ -238,9 +238,18 @@ impl Session {
             Some(tools) => {
                 tools.iter().filter_map(|tool| self.shown.get(tool).map(|version| (tool.clone(), *version))).collect()
             }
-            None if self.spec.ephemeral => Shelf::new(),
+            None if self.spec.ephemeral => self.shelved_since_last_step(),
             None => self.shelf.clone(),
         }
+    }
+
+    /// Returns what tool results have brought since the last step was planned: the next step is the one they live for.
+    fn shelved_since_last_step(&self) -> Shelf {
+        let mut shelf = self.shelf.clone();
+        if let Some(last) = self.steps.back() {
+            shelf.retain(|tool, _| !last.shelf.contains_key(tool));
+        }
+        shelf
     }
 
     /// Returns the version of a tool that this session was last shown, in the block or on demand.
@@ -340,6 +349,10 @@ impl Session {
             self.show(issue);
         }
         self.shelf.clone_from(&shelf);
+        // What was not said of the step before has been counted as unknown by now; a later word is no second step.
+        if let Some(last) = self.steps.back_mut() {
+            last.is_accounted = true;
+        }
         self.n_steps = self.n_steps.max(planned.step.number);
         self.steps.push_back(Step { planned, shelf, is_accounted: false });
         if self.steps.len() > STEPS_KEPT {
@@ -384,9 +397,14 @@ impl Session {
         self.account(Some(id))
     }
 
-    /// Notes that it is known what became of a step, and says whether that was news.
+    /// Notes that it is known what became of a step, the newest where none is named, and says whether that was news.
     fn account(&mut self, id: Option<StepId>) -> bool {
-        let Some(step) = self.steps.iter_mut().rev().find(|step| Some(step.planned.step) == id) else { return false };
+        let mut newest_first = self.steps.iter_mut().rev();
+        let step = match id {
+            Some(id) => newest_first.find(|step| step.planned.step == id),
+            None => newest_first.next(),
+        };
+        let Some(step) = step else { return false };
         !std::mem::replace(&mut step.is_accounted, true)
     }
 
@@ -427,22 +445,27 @@ impl Session {
                     if presence == Presence::Absent {
                         self.owed.insert(tool.clone());
                     }
-                } else if !call.verdict.is_wrong() {
-                    self.settle(tool, presence);
+                } else if !call.verdict.is_wrong() && self.was_on_shelf(checked.step, tool) {
+                    self.recalled.remove(tool);
+                    self.owed.remove(tool);
                 }
             }
-            let known = Call { tool: call.tool.clone(), presence, checked: Some(call.verdict), is_reported: false };
+            // A call may have been reported before anybody checked it.
+            let mut known = self.calls.get(&call.call_id).cloned().unwrap_or_default();
+            known.tool.clone_from(&call.tool);
+            known.presence = known.presence.or(presence);
+            known.checked = Some(call.verdict);
             self.remember(call.call_id.clone(), known);
         }
     }
 
-    /// Ends the mark that speaks of the *next* call of a tool, if this was that call: a sibling of the recall was not.
-    fn settle(&mut self, tool: &ToolId, presence: Presence) {
-        match presence {
-            Presence::Recalled => self.recalled.remove(tool),
-            Presence::Absent => self.owed.remove(tool),
-            Presence::Resident | Presence::Issued | Presence::Unknown => false,
-        };
+    /// Returns whether a definition given on demand stood in a step's request. Only a call of such a step ends the marks
+    /// that speak of the *next* call of a tool: a sibling of the request or of the refused call is no answer to it.
+    fn was_on_shelf(&self, step: Option<StepId>, tool: &ToolId) -> bool {
+        match step {
+            Some(step) => self.step(step).is_some_and(|known| known.shelf.contains_key(tool)),
+            None => self.shelf.contains_key(tool),
+        }
     }
 
     fn remember(&mut self, id: CallId, call: Call) {
@@ -473,7 +496,11 @@ impl Session {
         }
         // A checked call settled its marks when it was checked, in the order of the reply.
         if !self.was_checked(call_id) {
-            self.settle(tool, presence);
+            match presence {
+                Presence::Recalled => self.recalled.remove(tool),
+                Presence::Absent => self.owed.remove(tool),
+                Presence::Resident | Presence::Issued | Presence::Unknown => false,
+            };
         }
         self.recent_calls.push_back(tool.clone());
         if self.recent_calls.len() > RECENT_CALLS_KEPT {

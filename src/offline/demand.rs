@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 
 use crate::core::event::{Ending, Event, OutcomeReported, Presence, Record, StepEnd, StepPlanned};
-use crate::core::ids::{Seq, SessionId, StepId, ToolId};
+use crate::core::ids::{SessionId, StepId, ToolId, UnixMillis};
 
 /// One line of a trace.
 #[derive(Serialize)]
@@ -26,12 +26,12 @@ struct Line<'a> {
     presence: Option<Presence>,
     #[serde(skip_serializing_if = "Option::is_none")]
     end: Option<StepEnd>,
-    at: Seq,
+    at: UnixMillis,
 }
 
 /// A step that no line speaks of yet.
 struct OpenStep {
-    at: Seq,
+    at: UnixMillis,
     query: Option<String>,
     end: Option<StepEnd>,
     has_call: bool,
@@ -49,7 +49,7 @@ impl Demand {
     /// Takes the next record with its query's words, and returns the lines that are complete now.
     pub fn take(&mut self, record: &Record, query: Option<String>) -> Vec<String> {
         match &record.event {
-            Event::StepPlanned(planned) => self.plan(record.seq, planned, query),
+            Event::StepPlanned(planned) => self.plan(record.at, planned, query),
             Event::StepEnded(ended) => {
                 if let Some(step) = self.steps.get_mut(&(ended.session.clone(), ended.step)) {
                     step.end = Some(ended.end);
@@ -62,7 +62,7 @@ impl Demand {
             }
             Event::CallCounted(counted) if counted.tick.is_some() => {
                 let Some(outcome) = self.outcome.take() else { return Vec::new() };
-                self.call(record.seq, &counted.tool, counted.presence, &outcome).into_iter().collect()
+                self.call(record.at, &counted.tool, counted.presence, &outcome).into_iter().collect()
             }
             Event::SessionEnded(ended) => self.close(&ended.session).into_iter().collect(),
             _ => Vec::new(),
@@ -75,7 +75,7 @@ impl Demand {
         sessions.iter().filter_map(|session| self.close(session)).collect()
     }
 
-    fn plan(&mut self, at: Seq, planned: &StepPlanned, query: Option<String>) -> Vec<String> {
+    fn plan(&mut self, at: UnixMillis, planned: &StepPlanned, query: Option<String>) -> Vec<String> {
         let line = self.close(&planned.session);
         let step = OpenStep { at, query, end: None, has_call: false };
         self.steps.insert((planned.session.clone(), planned.step), step);
@@ -83,7 +83,7 @@ impl Demand {
         line.into_iter().collect()
     }
 
-    fn call(&mut self, at: Seq, tool: &ToolId, presence: Presence, outcome: &OutcomeReported) -> Option<String> {
+    fn call(&mut self, at: UnixMillis, tool: &ToolId, presence: Presence, outcome: &OutcomeReported) -> Option<String> {
         let step = outcome.step.or_else(|| self.last.get(&outcome.session).copied())?;
         let open = self.steps.get_mut(&(outcome.session.clone(), step));
         let query = open.and_then(|open| {

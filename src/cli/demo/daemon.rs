@@ -62,6 +62,7 @@ impl Daemon {
             log: Box::new(log),
             reader: Arc::new(reader),
             clock: Arc::new(SystemClock::new()),
+            upkeep: server::UPKEEP,
         };
         let (stop_wanted, stopped) = oneshot::channel::<()>();
         let task = tokio::spawn(server::run(parts, async {

@@ -183,13 +183,17 @@ impl HotPool {
             Score { heat, rank: rule.rank(usage, heat) }
         };
         // Collected, because a map built from what is sorted already costs a fraction of as many insertions.
-        let scores = self.usage.iter().map(|(tool, usage)| (tool.clone(), to_score(usage))).collect();
+        let scores = self.usage.iter().map(|(tool, usage)| (tool.clone(), to_score(usage)));
+        let scores: Arc<BTreeMap<ToolId, Score>> = Arc::new(scores.collect());
+        let is_same_epoch = self.published.epoch == self.epoch;
+        let epoch_scores = if is_same_epoch { self.published.epoch_scores.clone() } else { scores.clone() };
         self.published = Arc::new(PublishedPool {
             epoch: self.epoch,
             tick: reranked.tick,
             decay: policy.decay,
             members: self.members.clone(),
             scores,
+            epoch_scores,
         });
     }
 

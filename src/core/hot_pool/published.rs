@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +33,11 @@ pub struct PublishedPool {
     /// The members, best first as of the epoch's start.
     pub members: Vec<ToolId>,
     /// Every tool that was called or seeded.
-    pub scores: BTreeMap<ToolId, Score>,
+    pub scores: Arc<BTreeMap<ToolId, Score>>,
+    /// The scores as they stood when the epoch began. Blocks are made of these, so that a re-rank which moves nobody
+    /// leaves their bytes alone.
+    #[serde(default)]
+    pub epoch_scores: Arc<BTreeMap<ToolId, Score>>,
 }
 
 impl PublishedPool {
@@ -41,15 +46,20 @@ impl PublishedPool {
         self.scores.get(tool).map_or(0, |score| score.heat)
     }
 
+    /// Returns a tool's heat as the epoch began, in calls times 2^30; 0 for a tool not used before.
+    pub fn epoch_heat_key(&self, tool: &ToolId) -> u64 {
+        self.epoch_scores.get(tool).map_or(0, |score| score.heat)
+    }
+
     /// Returns the residents of a session that may see only its candidates: the members among them, then the candidates
-    /// that rank best, up to `slots`. Short where too few were ever used.
+    /// that ranked best as the epoch began, up to `slots`. Short where too few were ever used.
     pub fn residents(&self, slots: u32, is_candidate: &dyn Fn(&ToolId) -> bool) -> Vec<ToolId> {
         let slots = slots as usize;
         let mut residents: Vec<ToolId> = self.members.iter().filter(|tool| is_candidate(tool)).cloned().collect();
         if residents.len() < slots {
             let members: BTreeSet<&ToolId> = self.members.iter().collect();
             let mut rest: Vec<(Rank, &ToolId)> = Vec::new();
-            for (tool, score) in &self.scores {
+            for (tool, score) in &*self.epoch_scores {
                 if let Some(rank) = score.rank
                     && !members.contains(tool)
                     && is_candidate(tool)

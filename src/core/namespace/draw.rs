@@ -12,7 +12,7 @@ use super::super::event::{
 };
 use super::super::ids::{Generation, SessionId, ToolId, UnixMillis};
 use super::super::judging::CountedCall;
-use super::super::lifecycle;
+use super::super::lifecycle::{self, Health};
 use super::super::session::Counting;
 use super::{Namespace, arguments_fitted};
 
@@ -53,11 +53,6 @@ impl Namespace {
     fn draw_registered(&self, registered: &ToolsRegistered) -> Vec<Event> {
         let mut drawn = Vec::new();
         let moved = |tool: &ToolId, old, new, cause| {
-            // A quarantine that a withdrawal interrupted ends when it would have ended: without an end it would last.
-            let until = match new {
-                ToolState::Quarantined => self.health.get(tool).and_then(lifecycle::Health::until_before_withdrawal),
-                _ => None,
-            };
             Event::ToolMoved(ToolMoved {
                 tool: tool.clone(),
                 old,
@@ -65,7 +60,12 @@ impl Namespace {
                 cause,
                 actor: registered.actor.clone(),
                 reason: String::new(),
-                until,
+                // A quarantine goes on where it was when its tool is listed again.
+                until: self
+                    .health
+                    .get(tool)
+                    .and_then(Health::until_once_listed)
+                    .filter(|_| new == ToolState::Quarantined),
                 diagnosis: None,
             })
         };
@@ -89,7 +89,7 @@ impl Namespace {
             } else {
                 continue;
             };
-            let before = self.health.get(tool).map_or(ToolState::Active, lifecycle::Health::before_withdrawal);
+            let before = self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal);
             if let Some(new) = lifecycle::transition(Some(entry.state()), cause, before) {
                 drawn.push(moved(tool, Some(entry.state()), new, cause));
                 if new != ToolState::Active {
@@ -156,7 +156,7 @@ impl Namespace {
     /// Returns where a tool would go for a cause.
     pub(super) fn next_state(&self, tool: &ToolId, cause: MoveCause) -> Option<ToolState> {
         let old = self.registry.get(tool)?.state();
-        let before = self.health.get(tool).map_or(ToolState::Active, lifecycle::Health::before_withdrawal);
+        let before = self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal);
         lifecycle::transition(Some(old), cause, before)
     }
 
@@ -187,7 +187,7 @@ impl Namespace {
         let place = self.pool.members().iter().position(|member| member == tool);
         Diagnosis {
             failures: health.map(|health| health.failures().to_vec()).unwrap_or_default(),
-            last_success: health.and_then(lifecycle::Health::last_success),
+            last_success: health.and_then(Health::last_success),
             heat: self.heat_key(tool) as f64 / (1u64 << 30) as f64,
             rank: place.map(|place| place as u32 + 1),
         }
@@ -204,12 +204,9 @@ impl Namespace {
 
     fn draw_block(&self, opened: &SessionOpened) -> Event {
         let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id));
-        let copied = original.and_then(|original| Some((original.block()?.clone(), original.revision())));
-        // What became pending since the original was opened is pending for the fork as well.
-        let (block, revision) = match copied {
-            Some(copied) => copied,
-            None => (Arc::new(self.view().freeze(&opened.spec)), self.registry.revision()),
-        };
+        let copied = original.and_then(|session| Some((session.block()?.clone(), session.revision())));
+        let (block, revision) =
+            copied.unwrap_or_else(|| (Arc::new(self.view().freeze(&opened.spec)), self.registry.revision()));
         self.frozen(&opened.session, Generation(1), block, revision)
     }
 

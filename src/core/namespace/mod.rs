@@ -381,6 +381,10 @@ impl Namespace {
         if let Some(tick) = counted.tick {
             self.tick = tick;
             self.pool.count(tool, tick, &self.decay());
+            // Heat that begins while the tool is out stands still like any other's.
+            if self.registry.get(tool).is_some_and(|entry| entry.state() != ToolState::Active) {
+                self.pool.freeze(tool, tick, &self.decay());
+            }
             self.figures.calls.add(counted.presence);
             if let Some(entry) = self.sessions.get_mut(&counted.session)
                 && entry.session.ended().is_none()
