@@ -5,6 +5,7 @@ mod common;
 
 mod architecture;
 mod cli;
+mod demo;
 mod frozen;
 mod lives;
 mod registry;
