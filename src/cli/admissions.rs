@@ -56,7 +56,7 @@ pub(super) fn describe(text: &mut String, admission: &Admission) {
         let Violation { field, description, accepted } = violation;
         let _ = write!(text, "  {field}: {description}");
         if !accepted.is_empty() {
-            let _ = write!(text, "; accepted: {accepted}");
+            let _ = write!(text, "; {accepted}");
         }
         text.push('\n');
     }

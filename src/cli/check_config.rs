@@ -29,7 +29,7 @@ pub(super) struct Settings {
     #[arg(long, value_name = "FILE")]
     db: Option<String>,
     /// A configuration file, TOML
-    #[arg(long, value_name = "FILE", env = "TOOLCRIB_CONFIG")]
+    #[arg(long, value_name = "FILE", env = "TOOLCRIB_CONFIG", hide_env_values = true)]
     config: Option<PathBuf>,
 }
 

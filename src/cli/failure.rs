@@ -81,32 +81,30 @@ fn describe_status(status: &Status, shell: &Shell) -> Failure {
                 shell.addr.as_str()
             )
         }
+        // The message says the fields over again, each of which has a line of its own here.
+        _ if !fields.is_empty() => "this was refused; mend it and try again".to_owned(),
         _ => status.message().to_owned(),
     };
     let reason = named.map_or_else(String::new, |(name, _)| word(&name, ""));
     Failure { what, reason, next, fields }
 }
 
-/// Returns what to do where the daemon's message speaks of the state and not of the way out.
+/// Returns the command that helps; most of the daemon's messages say the way out themselves.
 fn next_step(reason: ErrorReason, shell: &Shell) -> String {
     match reason {
-        ErrorReason::UnknownNamespace => {
-            format!("make it with `toolcrib import FILE --namespace {}`", shell.namespace)
-        }
-        ErrorReason::UnknownTool => "list them with `toolcrib tool list`".to_owned(),
-        ErrorReason::UnknownSession | ErrorReason::SessionEnded => {
-            "list the open ones with `toolcrib session list`".to_owned()
-        }
-        ErrorReason::VersionMismatch => "read it again with `toolcrib policy get`".to_owned(),
-        ErrorReason::ActionNotPossible => "see its state with `toolcrib tool show NAME`".to_owned(),
+        ErrorReason::UnknownNamespace => format!("try `toolcrib import FILE --namespace {}`", shell.namespace),
+        ErrorReason::UnknownSession | ErrorReason::SessionEnded => "try `toolcrib session list`".to_owned(),
+        ErrorReason::VersionMismatch => "try `toolcrib policy get`".to_owned(),
         ErrorReason::Overloaded | ErrorReason::StoreNotWritable | ErrorReason::Stopping => "try again later".to_owned(),
         ErrorReason::Internal => "see the daemon's log".to_owned(),
         ErrorReason::Unspecified
         | ErrorReason::InvalidField
         | ErrorReason::TooLarge
         | ErrorReason::AdmissionRefused
+        | ErrorReason::UnknownTool
         | ErrorReason::SessionDiffers
         | ErrorReason::RequestDiffers
+        | ErrorReason::ActionNotPossible
         | ErrorReason::TooManySessions => String::new(),
     }
 }
@@ -180,7 +178,7 @@ mod tests {
         let status = status(Code::NotFound, "no namespace gh", "UNKNOWN_NAMESPACE", ErrorDetails::new());
         assert_eq!(
             said(status),
-            "toolcrib: no namespace gh (unknown_namespace); make it with `toolcrib import FILE --namespace gh`\n"
+            "toolcrib: no namespace gh (unknown_namespace); try `toolcrib import FILE --namespace gh`\n"
         );
     }
 
@@ -189,10 +187,10 @@ mod tests {
         let mut details = ErrorDetails::new();
         details.add_bad_request_violation("summary", "is missing, must be 8..=200 characters");
         details.add_bad_request_violation("keywords", "is missing, must be 1..=32 words");
-        let status = status(Code::InvalidArgument, "refused", "ADMISSION_REFUSED", details);
+        let status = status(Code::InvalidArgument, "summary: is missing", "ADMISSION_REFUSED", details);
         assert_eq!(
             said(status),
-            "toolcrib: refused (admission_refused)\n  summary: is missing, must be 8..=200 characters\n  keywords: is \
+            "toolcrib: this was refused; mend it and try again (admission_refused)\n  summary: is missing, must be 8..=200 characters\n  keywords: is \
              missing, must be 1..=32 words\n"
         );
     }

@@ -78,11 +78,13 @@ fn target(path: &Path, args: &Args, namespace: &str) -> ImportTarget {
         Some(Shape::Mcp) => CatalogShape::Mcp,
         Some(Shape::Jsonl) => CatalogShape::Jsonl,
     };
+    // The folder may be what names the source, also for a file of the folder that we are in.
+    let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     ImportTarget {
         namespace: namespace.to_owned(),
         source: args.source.clone().unwrap_or_default(),
         shape: shape.into(),
-        file_name: path.display().to_string(),
+        file_name: file.display().to_string(),
         request_id: new_request_id(),
     }
 }
@@ -203,6 +205,14 @@ mod tests {
             sent.extend_from_slice(chunk);
         }
         assert_eq!((requests.len(), sent), (3, bytes));
+    }
+
+    #[test]
+    fn folder_of_a_file_is_told_also_where_it_was_not_named() {
+        let args = Args { files: Vec::new(), source: None, shape: None, verbose: false };
+        let target = target(Path::new("tools.jsonl"), &args, "default");
+        let named = Path::new(&target.file_name);
+        assert!(named.is_absolute() && named.ends_with("tools.jsonl"), "{named:?}");
     }
 
     #[test]

@@ -51,12 +51,15 @@ struct Cli {
 
 /// What every command is told.
 #[derive(clap::Args)]
+#[command(next_help_heading = "Common options")]
 struct Shell {
     /// Where the daemon listens
-    #[arg(long, global = true, env = "TOOLCRIB_ADDR", default_value = "http://127.0.0.1:7117", value_name = "URL")]
+    #[arg(long, global = true, env = "TOOLCRIB_ADDR", hide_env_values = true, value_name = "URL")]
+    #[arg(default_value = "http://127.0.0.1:7117")]
     addr: Address,
     /// Whose tools
-    #[arg(long, global = true, env = "TOOLCRIB_NAMESPACE", default_value = "default", value_name = "NAME")]
+    #[arg(long, global = true, env = "TOOLCRIB_NAMESPACE", hide_env_values = true, value_name = "NAME")]
+    #[arg(default_value = "default")]
     namespace: String,
     /// Print JSON instead of text
     #[arg(long, global = true)]

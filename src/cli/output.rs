@@ -5,7 +5,13 @@
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
-use comfy_table::{CellAlignment, ContentArrangement, Table, presets};
+use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
+
+/// Blanks between two columns.
+const GAP: u16 = 2;
+
+/// The narrowest that the last column of a table may be wrapped to.
+const WRAPPED_WIDTH: u16 = 24;
 
 /// Whoever read our output has gone, as `head` does: no failure of ours.
 #[derive(Debug, thiserror::Error)]
@@ -60,27 +66,69 @@ pub(super) enum Column {
     Right(&'static str),
 }
 
-/// Lays out rows under their columns, within the terminal's width; says `empty` where there are no rows.
+impl Column {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Left(name) | Self::Right(name) => name,
+        }
+    }
+}
+
+/// Lays out rows under their columns; says `empty` where there are no rows.
+///
+/// On a terminal that is too narrow the last columns are left out and named, so that those left keep whole names; what
+/// is read by a program has every column.
 pub(super) fn table(columns: &[Column], rows: Vec<Vec<String>>, empty: &str) -> String {
     if rows.is_empty() {
         return format!("{empty}\n");
     }
+    let laid_out = lay_out(columns, &rows);
+    let Some(terminal) = laid_out.width() else { return lines(&laid_out) };
+    let kept = how_many_fit(&laid_out.column_max_content_widths(), terminal);
+    let left_out: Vec<&str> = columns[kept..].iter().map(|column| column.name()).collect();
+    if left_out.is_empty() {
+        return lines(&laid_out);
+    }
+    let rows: Vec<Vec<String>> = rows.into_iter().map(|row| row.into_iter().take(kept).collect()).collect();
+    let text = lines(&lay_out(&columns[..kept], &rows));
+    format!("{text}(no room for: {})\n", left_out.join(", "))
+}
+
+fn lay_out(columns: &[Column], rows: &[Vec<String>]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::NOTHING).set_content_arrangement(ContentArrangement::Dynamic);
-    table.set_header(columns.iter().map(|column| match column {
-        Column::Left(name) | Column::Right(name) => name.to_uppercase(),
-    }));
+    table.set_header(columns.iter().map(|column| column.name().to_uppercase()));
     for row in rows {
-        table.add_row(row.into_iter().map(|cell| printable(&cell.replace('\n', " "))));
+        table.add_row(row.iter().map(|cell| printable(&cell.replace('\n', " "))));
     }
+    let last = columns.len().saturating_sub(1);
     for (index, column) in columns.iter().enumerate() {
-        if let Some(laid_out) = table.column_mut(index) {
-            laid_out.set_padding((0, 2));
-            if matches!(column, Column::Right(_)) {
-                laid_out.set_cell_alignment(CellAlignment::Right);
-            }
+        let Some(laid_out) = table.column_mut(index) else { continue };
+        laid_out.set_padding((0, GAP));
+        if index < last {
+            laid_out.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        if matches!(column, Column::Right(_)) {
+            laid_out.set_cell_alignment(CellAlignment::Right);
         }
     }
+    table
+}
+
+/// Returns how many columns a terminal has room for, at least one: the last of them may be wrapped, the others not.
+fn how_many_fit(widths: &[u16], terminal: u16) -> usize {
+    let mut before = 0;
+    let mut fit = 1;
+    for (index, width) in widths.iter().enumerate() {
+        if before + (*width).min(WRAPPED_WIDTH) <= terminal {
+            fit = index + 1;
+        }
+        before = before.saturating_add(width + GAP);
+    }
+    fit
+}
+
+fn lines(table: &Table) -> String {
     let mut text = String::new();
     for line in table.lines() {
         text.push_str(line.trim_end());
@@ -106,7 +154,7 @@ pub(super) fn count(n: impl Display) -> String {
     let digits = n.to_string();
     let mut text = String::new();
     for (index, digit) in digits.chars().enumerate() {
-        if index > 0 && (digits.len() - index) % 3 == 0 {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -160,6 +208,13 @@ mod tests {
         let rows = vec![vec!["ab".into(), "7".into()], vec!["c".into(), "10".into()]];
         assert_eq!(table(&[Column::Left("tool"), Column::Right("n")], rows, "none"), "TOOL   N\nab     7\nc     10\n");
         assert_eq!(table(&[Column::Left("tool")], Vec::new(), "none"), "none\n");
+    }
+
+    #[test]
+    fn narrow_terminal_shows_whole_names_and_fewer_columns() {
+        for (terminal, expected) in [(200, 3), (52, 3), (51, 2), (24, 1), (5, 1)] {
+            assert_eq!(how_many_fit(&[20, 4, 60], terminal), expected, "{terminal}");
+        }
     }
 
     #[test]

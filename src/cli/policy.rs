@@ -52,8 +52,7 @@ async fn get(key: Option<&str>, shell: &Shell) -> anyhow::Result<u8> {
     let policy = remote.policies().get_policy(request).await?.into_inner();
     let values: Vec<_> = policy.values.iter().filter(|value| key.is_none_or(|key| is_under(value, key))).collect();
     if values.is_empty() {
-        let keys: Vec<_> = policy.values.iter().map(|value| value.key.as_str()).collect();
-        bail!("no value has the key {}; the keys are {}", key.unwrap_or_default(), keys.join(", "));
+        bail!("no value has the key {}; `toolcrib policy get` lists them", key.unwrap_or_default());
     }
     let text = match values.as_slice() {
         [value] => describe_one(value),

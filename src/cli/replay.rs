@@ -10,6 +10,7 @@ use clap::ValueEnum;
 use serde_json::{Value, json};
 
 use super::output::{Column, count, facts, percent, table};
+use super::stats::describe_mis_selection;
 use super::{DONE, FAILED, Shell};
 use crate::core::ids::NamespaceId;
 use crate::core::policy::Policy;
@@ -282,7 +283,7 @@ fn describe_events(report: &EventReport) -> String {
         ("calls", count(report.ticks)),
         ("presence", format!("{}, coverage {}", percent(report.presence), percent(report.coverage))),
         ("injection share", percent(report.injection_share)),
-        ("mis-selection", format!("{} of the {} judged", percent(report.mis_selection), percent(report.judged_share))),
+        ("mis-selection", describe_mis_selection(report.mis_selection, report.judged_share)),
         (
             "hot pool",
             format!(

@@ -28,6 +28,9 @@ const STORE_FAILED: u8 = 75;
 /// What a stop may take beyond waiting for requests: the last flush, and closing the store.
 const STOP_ALLOWANCE: Duration = Duration::from_secs(4);
 
+/// The one setting that a running daemon takes over.
+const LEVEL: &str = "log.level";
+
 /// SIGXFSZ on Linux, which has no name in tokio.
 const FILE_SIZE_LIMIT: i32 = 25;
 
@@ -155,17 +158,17 @@ struct Reload {
 impl Reload {
     /// Takes over the log level, and says of everything else that changed that it waits for a restart.
     fn read_again(&mut self) {
-        let wanted = match self.source.load() {
-            Ok((_, wanted)) => wanted,
+        let (config, wanted) = match self.source.load() {
+            Ok(loaded) => loaded,
             Err(refused) => {
                 error!(%refused, "configuration not reloaded");
                 return;
             }
         };
         for changed in changed(&self.running, &wanted) {
-            if changed.name != "log.level" {
+            if changed.name != LEVEL {
                 warn!(setting = changed.name, value = changed.value, "this setting changes at the next start only");
-            } else if let Err(error) = self.level_switch.set(&changed.value) {
+            } else if let Err(error) = self.level_switch.set(config.log.level.as_str()) {
                 error!(%error, "log level not changed");
             } else {
                 self.take_over(changed);

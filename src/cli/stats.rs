@@ -200,12 +200,15 @@ fn describe(figures: &Figures) -> String {
     let sessions = figures.sessions.unwrap_or_default();
     let mut text = facts(&[
         ("namespace", figures.namespace.clone()),
-        ("presence rate", format!("{}, coverage {}", percent(rates.presence), percent(rates.coverage))),
-        ("injection share", format!("{}, saving {}", percent(rates.injection_share), percent(rates.saving))),
         (
-            "mis-selection rate",
-            format!("{} of the {} judged", percent(rates.mis_selection), percent(rates.judged_share)),
+            "presence rate",
+            match rates.presence {
+                Some(_) => format!("{}, coverage {}", percent(rates.presence), percent(rates.coverage)),
+                None => "no calls yet".to_owned(),
+            },
         ),
+        ("injection share", format!("{}, saving {}", percent(rates.injection_share), percent(rates.saving))),
+        ("mis-selection rate", describe_mis_selection(rates.mis_selection, rates.judged_share)),
         (
             "recall latency",
             format!("p50 {}, p99 {}", milliseconds(figures.recall_p50), milliseconds(figures.recall_p99)),
@@ -237,6 +240,14 @@ fn describe(figures: &Figures) -> String {
         text.push_str(&format!("\nmost called\n{}", describe_tools(&figures.top)));
     }
     text
+}
+
+/// Writes a mis-selection rate, which says nothing without the share that was judged.
+pub(super) fn describe_mis_selection(rate: Option<f64>, judged_share: Option<f64>) -> String {
+    match rate {
+        Some(_) => format!("{}, with {} of the selections judged", percent(rate), percent(judged_share)),
+        None => "no selection judged yet".to_owned(),
+    }
 }
 
 fn milliseconds(duration: Option<prost_types::Duration>) -> String {
@@ -307,7 +318,7 @@ mod tests {
     #[test]
     fn namespace_without_traffic_has_no_rates_and_still_prints() {
         let text = describe(&Figures { namespace: "new".to_owned(), ..Figures::default() });
-        assert!(text.contains("presence rate       -, coverage -"), "{text}");
+        assert!(text.contains("presence rate       no calls yet"), "{text}");
         assert_eq!(to_json(&Figures::default())["rates"]["presence"], Value::Null);
     }
 }

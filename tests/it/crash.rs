@@ -60,16 +60,18 @@ async fn nothing_acknowledged_is_lost_and_heat_is_what_the_log_says() {
         check(&database, &daemon.channel, &acknowledged).await;
         let wanted = LOAD.0 + next_random(&mut seed) % (LOAD.1 - LOAD.0);
         acknowledged.done.store(0, Ordering::Relaxed);
-        let load: Vec<_> = (0..3)
-            .map(|worker| {
-                let (channel, acknowledged) = (daemon.channel.clone(), acknowledged.clone());
-                tokio::spawn(load(channel, acknowledged, round * 10 + worker, wanted))
-            })
-            .collect();
-        acknowledged.reached.notified().await;
+        let mut workers = tokio::task::JoinSet::new();
+        for worker in 0..3 {
+            let (channel, acknowledged) = (daemon.channel.clone(), acknowledged.clone());
+            workers.spawn(load(channel, acknowledged, round * 10 + worker, wanted));
+        }
+        tokio::select! {
+            () = acknowledged.reached.notified() => {}
+            ended = workers.join_next() => panic!("the load ended before the daemon: {ended:?}"),
+        }
         daemon.kill();
-        for task in load {
-            task.await.expect("the load ends with the daemon");
+        while let Some(ended) = workers.join_next().await {
+            ended.expect("the load ends with the daemon");
         }
     }
     let daemon = Process::start(&database).await;
@@ -77,23 +79,24 @@ async fn nothing_acknowledged_is_lost_and_heat_is_what_the_log_says() {
 }
 
 /// Registers tools and calls them, until the daemon no longer answers.
-async fn load(channel: Channel, acknowledged: Arc<Acknowledged>, worker: u64, wanted: u64) {
+async fn load(channel: Channel, acknowledged: Arc<Acknowledged>, worker: u64, wanted: u64) -> tonic::Status {
     let mut registry = RegistryServiceClient::new(channel.clone());
     let mut sessions = SessionServiceClient::new(channel);
     for turn in 0.. {
         let name = format!("tool_{worker}_{turn}");
         let tools = vec![definition(&name)];
         let request = RegisterToolsRequest { namespace: NAMESPACE.into(), tools, ..Default::default() };
-        if registry.register_tools(request).await.is_err() {
-            return;
+        if let Err(status) = registry.register_tools(request).await {
+            return status;
         }
         acknowledged.tools.lock().expect("nobody panicked").insert(name.clone());
         acknowledged.count(wanted);
-        if call(&mut sessions, &format!("s{worker}"), turn, worker).await.is_err() {
-            return;
+        if let Err(status) = call(&mut sessions, &format!("s{worker}"), turn, worker).await {
+            return status;
         }
         acknowledged.count(wanted);
     }
+    unreachable!("the turns do not end")
 }
 
 /// Calls a few of the tools registered so far, the first ones most.

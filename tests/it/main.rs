@@ -4,6 +4,7 @@
 mod common;
 
 mod architecture;
+mod cli;
 mod crash;
 mod demo;
 mod frozen;

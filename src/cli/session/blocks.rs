@@ -2,7 +2,6 @@
 
 use std::fmt::Write as _;
 
-use super::super::json;
 use super::super::output::{Column, count, facts, percent, ratio, table, word};
 use crate::proto::{Block, Offer, PendingChange, Piece, Tokens};
 
@@ -27,7 +26,6 @@ pub(in crate::cli) fn describe_offers(offers: &[Offer]) -> String {
     let rows = offers.iter().map(|offer| {
         vec![
             offer.name.clone(),
-            json::tool_name(offer.tool.as_ref()),
             word(offer.origin().as_str_name(), "ORIGIN_"),
             count(offer.tokens),
             if offer.score > 0.0 { format!("{:.3}", offer.score) } else { String::new() },
@@ -36,7 +34,6 @@ pub(in crate::cli) fn describe_offers(offers: &[Offer]) -> String {
     });
     let columns = [
         Column::Left("name"),
-        Column::Left("tool"),
         Column::Left("origin"),
         Column::Right("tokens"),
         Column::Right("score"),
@@ -45,22 +42,26 @@ pub(in crate::cli) fn describe_offers(offers: &[Offer]) -> String {
     table(&columns, rows.collect(), "no tools")
 }
 
-/// Writes the tokens of one request, with their share of the window.
+/// Writes the tokens of one request, with their share of the window and of everything where these are known.
 pub(in crate::cli) fn describe_tokens(tokens: &Tokens) -> String {
     let parts = [tokens.directory, tokens.resident, tokens.issued, tokens.meta];
     let sum: u64 = parts.into_iter().map(u64::from).sum();
-    format!(
-        "{} = directory {} + resident {} + issued {} + meta {}; {} of the window of {} ({}); everything would be {}",
+    let mut text = format!(
+        "{} = directory {} + resident {} + issued {} + meta {} ({})",
         count(sum),
         count(tokens.directory),
         count(tokens.resident),
         count(tokens.issued),
         count(tokens.meta),
-        percent(ratio(sum, tokens.window.into())),
-        count(tokens.window),
         tokens.tokenizer,
-        count(tokens.everything),
-    )
+    );
+    if let Some(share) = ratio(sum, tokens.window.into()) {
+        let _ = write!(text, "; {} of the window of {}", percent(Some(share)), count(tokens.window));
+    }
+    if tokens.everything > 0 {
+        let _ = write!(text, "; everything would be {}", count(tokens.everything));
+    }
+    text
 }
 
 /// Writes pieces as a runtime would place them.
@@ -101,8 +102,8 @@ mod tests {
         };
         assert_eq!(
             describe_tokens(&tokens),
-            "4,000 = directory 1,000 + resident 2,000 + issued 900 + meta 100; 2.0 % of the window of 200,000 \
-             (o200k_base); everything would be 26,000"
+            "4,000 = directory 1,000 + resident 2,000 + issued 900 + meta 100 (o200k_base); 2.0 % of the window of \
+             200,000; everything would be 26,000"
         );
     }
 }

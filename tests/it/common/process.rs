@@ -28,8 +28,8 @@ impl Process {
         let address = loop {
             let line = lines.next().expect("the log goes on until it serves").expect("a line");
             let event: Value = serde_json::from_str(&line).unwrap_or_else(|_| panic!("not a log line: {line}"));
-            if event["fields"]["message"] == "serving" {
-                break event["fields"]["addr"].as_str().expect("an address").to_owned();
+            if event["message"] == "serving" {
+                break event["addr"].as_str().expect("an address").to_owned();
             }
         };
         // The log must be read on, or a full pipe would hold the daemon up.

@@ -1,0 +1,223 @@
+//! The program as people start it: arguments in, text, JSON and exit codes out, signals.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, ChildStderr, Command, Output, Stdio};
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+const CATALOG: &str = r#"{"name":"github__create_issue","description":"Creates an issue in a repository. Use it to report a bug.","input_schema":{"type":"object","properties":{"title":{"type":"string","description":"Title of the issue"}},"required":["title"]}}
+{"name":"github__list_branches","description":"Lists the branches of a repository.","input_schema":{"type":"object","properties":{"repo":{"type":"string"}}}}
+{"name":"fs__read_file","description":"Reads a text file from the disk.","input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}
+{"name":"nothing_said","input_schema":{"type":"object"}}
+"#;
+
+const DEFINITION: &str = r#"{"source":"fs","name":"cat","summary":"Shows the content of a file","when_to_use":"to look into a text file","keywords":["read","print"],"size_tokens":32,"description":"Shows a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}"#;
+
+/// A daemon in a process of its own.
+struct Serve {
+    child: Child,
+    log: BufReader<ChildStderr>,
+    addr: String,
+    dir: TempDir,
+}
+
+impl Serve {
+    fn start() -> Self {
+        let dir = tempfile::tempdir().expect("a throw-away folder");
+        fs::write(dir.path().join("c.toml"), "").expect("a configuration");
+        let mut child = serve(dir.path()).stderr(Stdio::piped()).spawn().expect("a daemon");
+        let log = BufReader::new(child.stderr.take().expect("its log"));
+        let mut daemon = Self { child, log, addr: String::new(), dir };
+        let ready = daemon.read_log_until("serving");
+        let (_, after) = ready.split_once("addr=").expect("an address");
+        daemon.addr = after.split_whitespace().next().expect("an address").to_owned();
+        daemon
+    }
+
+    /// Reads the log up to a line that holds the text, and returns that line.
+    fn read_log_until(&mut self, text: &str) -> String {
+        let mut line = String::new();
+        while self.log.read_line(&mut line).expect("a log") > 0 {
+            if line.contains(text) {
+                return line;
+            }
+            line.clear();
+        }
+        panic!("the log ended before \"{text}\"");
+    }
+
+    fn signal(&self, name: &str) {
+        let kill = format!("kill -{name} {}", self.child.id());
+        assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    }
+
+    fn configure(&self, text: &str) {
+        fs::write(self.dir.path().join("c.toml"), text).expect("a configuration");
+    }
+
+    fn run(&self, line: &str) -> Output {
+        let mut args: Vec<&str> = line.split(' ').collect();
+        args.extend(["--addr", &self.addr]);
+        toolcrib(self.dir.path()).args(args).output().expect("an answer")
+    }
+
+    fn json(&self, line: &str) -> Value {
+        let output = self.run(&format!("{line} --json"));
+        let text = String::from_utf8(output.stdout).expect("text");
+        assert_eq!(text.lines().count(), 1, "{line}: {text}{}", String::from_utf8_lossy(&output.stderr));
+        let value: Value = serde_json::from_str(&text).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert!(value.is_object(), "{line}: {value}");
+        value
+    }
+
+    fn stop(&mut self) -> Option<i32> {
+        self.signal("TERM");
+        self.child.wait().expect("an end").code()
+    }
+}
+
+impl Drop for Serve {
+    fn drop(&mut self) {
+        // Only a test that failed has left it running.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Returns a command that reads no settings of whoever runs the tests.
+fn toolcrib(dir: &Path) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_toolcrib"));
+    command.current_dir(dir);
+    for name in ["ADDR", "NAMESPACE", "CONFIG", "LISTEN", "METRICS", "DB", "LOG_FORMAT", "LOG_LEVEL"] {
+        command.env_remove(format!("TOOLCRIB_{name}"));
+    }
+    command
+}
+
+fn serve(dir: &Path) -> Command {
+    let mut command = toolcrib(dir);
+    command.args("serve --listen 127.0.0.1:0 --metrics 127.0.0.1:0 --db crib.db --config c.toml".split(' '));
+    command
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn every_answer_is_one_json_object() {
+    let mut daemon = Serve::start();
+    fs::write(daemon.dir.path().join("tools.jsonl"), CATALOG).expect("a catalog");
+    fs::write(daemon.dir.path().join("cat.json"), DEFINITION).expect("a definition");
+    let imported = daemon.json("import tools.jsonl");
+    assert_eq!(imported["files"][0]["refused"], 1, "{imported}");
+    let plan = daemon.json("plan --query branches");
+    assert_eq!(plan["session"]["closed"], true, "{plan}");
+    for change in [
+        "tool register cat.json",
+        "tool pin github/create_issue",
+        "tool unpin github__create_issue",
+        "tool quarantine read_file --reason broken",
+        "tool repair read_file",
+        "tool retire list_branches",
+        "tool restore list_branches",
+        "session open s1 --format openai-chat",
+        "policy set hot_pool.slots=5",
+    ] {
+        daemon.json(change);
+    }
+    for look in [
+        "check-config",
+        "tool list --state active",
+        "tool show create_issue",
+        "tool history",
+        "session list",
+        "plan --session s1 --query issue --present a,b",
+        "request create_issue --session s1",
+        "session show s1 --pieces",
+        "session refresh s1",
+        "policy get",
+        "stats --all",
+        "traffic export --demand --tools t.jsonl -o d.jsonl",
+        "traffic export --events -o e.jsonl",
+        "replay --events e.jsonl",
+        "replay --tools t.jsonl --trace d.jsonl",
+        "replay --tools t.jsonl --trace d.jsonl --residency frozen",
+    ] {
+        daemon.json(look);
+        let for_people = daemon.run(look);
+        assert_eq!(for_people.status.code(), Some(0), "{look}: {}", stderr(&for_people));
+        assert!(!for_people.stdout.is_empty(), "{look}");
+    }
+    daemon.json("session close s1");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn refusal_says_every_field_and_ends_with_1() {
+    let mut daemon = Serve::start();
+    let refused = daemon.run("policy set hot_pool.slots=0 no.such=1");
+    assert_eq!(refused.status.code(), Some(1));
+    assert_eq!(
+        stderr(&refused),
+        "toolcrib: this was refused; mend it and try again (invalid_field)\n  values.hot_pool.slots: hot_pool.slots = 0: \
+         must be 1..=512\n  values.no.such: no.such = 1: no such key; `policy get` lists them\n"
+    );
+    let unknown = daemon.run("tool list --json --namespace none");
+    assert!(unknown.stdout.is_empty());
+    let said: Value = serde_json::from_slice(&unknown.stderr).expect("an object");
+    assert_eq!(said["error"]["reason"], "unknown_namespace");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn without_a_daemon_the_way_to_one_is_said() {
+    let dir = tempfile::tempdir().expect("a throw-away folder");
+    let closed = std::net::TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr()).expect("a port");
+    let output = toolcrib(dir.path()).args(["stats", "--addr", &closed.to_string()]).output().expect("an answer");
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(
+        stderr(&output),
+        format!(
+            "toolcrib: nothing listens on {closed}; start it with `toolcrib serve`, or name another place with --addr\n"
+        )
+    );
+}
+
+#[test]
+fn store_in_use_is_left_alone() {
+    let mut daemon = Serve::start();
+    let second = serve(daemon.dir.path()).output().expect("an end");
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains("in use by another daemon"), "{}", stderr(&second));
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn hangup_takes_over_the_log_level_and_names_what_waits_for_a_restart() {
+    let mut daemon = Serve::start();
+    let waits = "this setting changes at the next start only";
+    daemon.configure("[log]\nlevel = \"warn\"\n[limits]\nrequests = 7\n");
+    daemon.signal("HUP");
+    assert!(daemon.read_log_until(waits).contains("limits.requests"));
+    daemon.configure("[log]\nlevel = \"loud\"\n");
+    daemon.signal("HUP");
+    // The first reload had more to say, but that is below `warn`.
+    let next = daemon.read_log_until("configuration");
+    assert!(next.contains("configuration not reloaded"), "{next}");
+    daemon.configure("[log]\nlevel = \"info\"\n");
+    daemon.signal("HUP");
+    daemon.read_log_until("configuration reloaded");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn file_size_limit_ends_no_daemon() {
+    let mut daemon = Serve::start();
+    daemon.signal("XFSZ");
+    assert_eq!(daemon.run("stats --all").status.code(), Some(0));
+    assert_eq!(daemon.stop(), Some(0));
+}
