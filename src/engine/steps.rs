@@ -358,7 +358,10 @@ impl Handle {
         let block = block_of(&session)?;
         let now = view.freeze(session.spec());
         let pending = block::pending_changes(&view.registry, &block, &now);
-        let tokens = session.last_step().map(|step| step.planned.tokens).unwrap_or(block.tokens);
+        let spec = session.spec();
+        let everything = planning::everything_tokens(&view.registry, spec);
+        let before_any = StepTokens { everything, window: spec.window, ..block.tokens };
+        let tokens = session.last_step().map_or(before_any, |step| step.planned.tokens);
         let present = session.shelf_before(None);
         Ok(SessionStatus { block, present, pending, tokens, view, session })
     }

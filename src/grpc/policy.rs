@@ -8,6 +8,7 @@ use super::convert::namespace;
 use super::status::Fields;
 use super::{Api, in_background};
 use crate::core::event::PolicySet;
+use crate::core::namespace::commands::Refusal;
 use crate::core::policy::{KEYS, Policy};
 use crate::proto;
 use crate::proto::policy_service_server::PolicyService;
@@ -54,9 +55,13 @@ impl Api {
         let space = namespace(&request.namespace, &mut fields);
         fields.require(!request.values.is_empty(), "values", "must name at least one key");
         fields.finish()?;
+        let values: BTreeMap<String, String> = request.values.into_iter().collect();
+        // Values that no policy takes must not leave an empty namespace behind.
+        if self.engine.namespace(&space).is_err() {
+            Policy::default().with(&values).map_err(Refusal::Policy)?;
+        }
         let engine = self.engine.clone();
         let handle = in_background(move || engine.namespace_or_new(&space)).await??;
-        let values: BTreeMap<String, String> = request.values.into_iter().collect();
         let set = PolicySet { request_id: request.request_id, actor: super::registry::ACTOR.into(), values };
         let version = handle.set_policy(set, request.expected_version).await?;
         Ok(proto::SetPolicyResponse { version, durable: true })

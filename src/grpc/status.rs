@@ -139,7 +139,10 @@ impl From<Refusal> for Status {
             Refusal::Policy(violations) => {
                 let mut fields = Fields::default();
                 for violation in violations {
-                    fields.refuse(format!("values.{}", violation.key), violation.to_string());
+                    fields.refuse(
+                        format!("values.{}", violation.key),
+                        format!("{}, not {:?}", violation.wanted, violation.value),
+                    );
                 }
                 match fields.finish() {
                     Err(status) => status,
