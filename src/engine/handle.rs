@@ -203,8 +203,8 @@ impl Handle {
         self.ask(|reply| Message::Refresh(id, generation, keep, reply)).await
     }
 
-    /// Closes a session.
-    pub async fn close_session(&self, id: SessionId) -> Result<Option<Durable>, EngineError> {
+    /// Closes a session; answered at once, on disk when what is returned resolves.
+    pub async fn close_session(&self, id: SessionId) -> Result<Durable, EngineError> {
         self.ask(|reply| Message::Close(id, reply)).await
     }
 

@@ -61,6 +61,14 @@ pub struct Ack {
     pub presence: Option<Presence>,
 }
 
+/// The answers to what was reported.
+pub struct Reported {
+    /// One answer for each outcome sent.
+    pub acks: Vec<Ack>,
+    /// Whether all of it went to the log, the ends of steps and the bill included.
+    pub all_taken: bool,
+}
+
 /// What else travels with a step.
 pub struct Reports<'a> {
     /// Outcomes of earlier steps, applied first, in order.
@@ -133,7 +141,7 @@ impl Handle {
         let view = self.view();
         self.with_session(id, |front| {
             open_only(&front.session)?;
-            let acks = self.take_reports(front, &view, reports);
+            let acks = self.take_reports(front, &view, reports).acks;
             let block = block_of(&front.session)?;
             let spec = front.session.spec().clone();
             if let Some(step) = front.session.step_with_key(ask.key) {
@@ -270,7 +278,7 @@ impl Handle {
     }
 
     /// Takes in what became of calls and steps. Where there is no such session, nothing is counted.
-    pub fn report(&self, id: &SessionId, reports: &Reports<'_>) -> Vec<Ack> {
+    pub fn report(&self, id: &SessionId, reports: &Reports<'_>) -> Reported {
         let view = self.view();
         let taken = self.with_session(id, |front| Ok(self.take_reports(front, &view, reports)));
         taken.unwrap_or_else(|_| {
@@ -279,18 +287,21 @@ impl Handle {
                 result: OutcomeResult::Ignored,
                 presence: None,
             };
-            reports.outcomes.iter().map(ignored).collect()
+            Reported { acks: reports.outcomes.iter().map(ignored).collect(), all_taken: true }
         })
     }
 
-    fn take_reports(&self, front: &mut FrontSession, view: &View, reports: &Reports<'_>) -> Vec<Ack> {
-        let acks = reports.outcomes.iter().map(|outcome| self.take_outcome(front, view, outcome)).collect();
+    fn take_reports(&self, front: &mut FrontSession, view: &View, reports: &Reports<'_>) -> Reported {
+        let acks: Vec<Ack> = reports.outcomes.iter().map(|outcome| self.take_outcome(front, view, outcome)).collect();
+        let mut all_taken = acks.iter().all(|ack| ack.result != OutcomeResult::NotStored);
         let session = front.session.id().clone();
         for (step, end) in &reports.endings {
             let at = self.clock().now();
             let event = Event::StepEnded(StepEnded { session: session.clone(), step: *step, end: *end });
             if self.send(Traffic { at, event, query: None }) {
                 front.session.apply_step_end(*step, at);
+            } else {
+                all_taken = false;
             }
         }
         if let Some((input_tokens, cached_tokens, miss_reason)) = &reports.usage {
@@ -303,9 +314,11 @@ impl Handle {
             };
             if self.send(Traffic { at, event: Event::UsageReported(usage.clone()), query: None }) {
                 front.session.apply_usage(&usage, at);
+            } else {
+                all_taken = false;
             }
         }
-        acks
+        Reported { acks, all_taken }
     }
 
     fn take_outcome(&self, front: &mut FrontSession, view: &View, outcome: &Outcome<'_>) -> Ack {

@@ -24,8 +24,7 @@ use crate::core::render::Form;
 use crate::core::retrieval::Query;
 use crate::core::view::View;
 use crate::engine::Handle;
-use crate::engine::journal::Durable;
-use crate::engine::steps::{Outcome, Reports};
+use crate::engine::steps::{Outcome, Reported, Reports};
 use crate::proto;
 use crate::proto::session_service_server::SessionService;
 
@@ -167,7 +166,7 @@ impl Api {
                 excluded.push(convert::exclusion(&tool.to_string(), why));
             }
         }
-        let durable = is_durable(opened.durable).await;
+        let durable = opened.durable.await.is_ok();
         let is_known = request.known_digest == opened.block.digest.to_string();
         let with_pieces = !is_known && fits_reply(&opened.block);
         Ok(proto::OpenSessionResponse {
@@ -319,11 +318,10 @@ impl Api {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
         let id = session_id(&request.session_id, &mut fields);
-        let handle =
+        let (handle, reported) =
             self.take_reports(&space, &id, &request.outcomes, &request.endings, request.usage.as_ref(), fields)?;
-        let (handle, acks) = handle;
-        let durable = if request.durable { handle.flush().await? } else { false };
-        Ok(proto::ReportOutcomesResponse { acks, durable })
+        let durable = request.durable && handle.flush().await? && reported.all_taken;
+        Ok(proto::ReportOutcomesResponse { acks: convert::acks(&reported.acks), durable })
     }
 
     fn take_reports(
@@ -334,16 +332,16 @@ impl Api {
         endings: &[proto::StepEnding],
         usage: Option<&proto::Usage>,
         mut fields: Fields,
-    ) -> Result<(Arc<Handle>, Vec<proto::OutcomeAck>), Status> {
+    ) -> Result<(Arc<Handle>, Reported), Status> {
         let reports = reports(outcomes, endings, usage, &mut fields);
         fields.finish()?;
         let handle = self.engine.namespace(space)?;
-        let acks = handle.report(id, &reports);
+        let reported = handle.report(id, &reports);
         let metrics = self.metrics.namespace(space);
-        for ack in &acks {
+        for ack in &reported.acks {
             metrics.outcome(ack.result);
         }
-        Ok((handle, convert::acks(&acks)))
+        Ok((handle, reported))
     }
 
     async fn refresh(&self, request: proto::RefreshSessionRequest) -> Result<proto::RefreshSessionResponse, Status> {
@@ -357,7 +355,7 @@ impl Api {
         let opened = handle.refresh_session(id, Generation(request.generation), keep).await?;
         let view = handle.view();
         let taken = convert::pending(&view, &opened.taken);
-        let durable = is_durable(opened.durable).await;
+        let durable = opened.durable.await.is_ok();
         Ok(proto::RefreshSessionResponse {
             block: Some(convert::block(&opened.block, opened.session.generation(), fits_reply(&opened.block))),
             taken,
@@ -428,17 +426,10 @@ impl Api {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
         let id = session_id(&request.session_id, &mut fields);
-        let (handle, acks) = self.take_reports(&space, &id, &request.outcomes, &request.endings, None, fields)?;
-        let durable = is_durable(handle.close_session(id).await?).await;
-        Ok(proto::CloseSessionResponse { acks, durable })
-    }
-}
-
-/// Waits for the disk; what was on it before is durable too.
-async fn is_durable(durable: Option<Durable>) -> bool {
-    match durable {
-        Some(durable) => durable.await.is_ok(),
-        None => true,
+        let (handle, reported) = self.take_reports(&space, &id, &request.outcomes, &request.endings, None, fields)?;
+        // The close stands behind the outcomes in the log, so once it is on disk they are.
+        let durable = handle.close_session(id).await?.await.is_ok() && reported.all_taken;
+        Ok(proto::CloseSessionResponse { acks: convert::acks(&reported.acks), durable })
     }
 }
 
