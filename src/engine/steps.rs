@@ -155,10 +155,7 @@ impl Handle {
             let query = self.query_to_keep(&view, &ask.query);
             let traffic = Traffic { at: self.clock().now(), event: Event::StepPlanned((*planned).clone()), query };
             let at = traffic.at;
-            // Planning goes on when the log does not: losing what was issued costs at worst a second issue.
-            if !self.send(traffic) {
-                self.note_unlogged();
-            }
+            self.send_if_taken(traffic);
             front.session.apply_step(planned.clone(), at);
             Ok(self.planned(acks, planned, plan.listing, block, &spec, &view, &front.session, started))
         })
@@ -238,9 +235,7 @@ impl Handle {
                 };
                 let at = self.clock().now();
                 let event = Event::ToolRequested(requested.clone());
-                if !self.send(Traffic { at, event, query: None }) {
-                    self.note_unlogged();
-                }
+                self.send_if_taken(Traffic { at, event, query: None });
                 front.session.apply_request(Arc::new(requested), at);
             }
             let shown: Vec<&Shown> =
@@ -265,9 +260,7 @@ impl Handle {
             let (event, mut answers) = checking::check(&view, &front.session, step, calls);
             let at = self.clock().now();
             if !event.calls.is_empty() {
-                if !self.send(Traffic { at, event: Event::CallsChecked(event.clone()), query: None }) {
-                    self.note_unlogged();
-                }
+                self.send_if_taken(Traffic { at, event: Event::CallsChecked(event.clone()), query: None });
                 front.session.apply_check(&event, at);
             }
             for answer in &mut answers {

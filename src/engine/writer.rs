@@ -288,9 +288,15 @@ impl Writer {
         Ok(registered)
     }
 
-    fn open(&mut self, id: SessionId, spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
-        if let Some(session) = self.namespace.session(&id).filter(|session| session.ended().is_none()) {
-            if **session.spec() != *spec {
+    fn open(&mut self, id: SessionId, mut spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
+        let known = self.namespace.session(&id).filter(|session| session.ended().is_none());
+        if spec.window == 0 {
+            let default = self.namespace.policy().session.default_window;
+            // The default may be another by now; whoever opens again means the window of the first time.
+            Arc::make_mut(&mut spec).window = known.map_or(default, |session| session.spec().window);
+        }
+        if let Some(session) = known {
+            if !asks_the_same(session.spec(), &spec) {
                 return Err(EngineError::SessionDiffers(id));
             }
             let durable = self.flushed();
@@ -407,12 +413,17 @@ fn changes_view(event: &Event) -> bool {
     matches!(event, Event::PoolReranked(_) | Event::ToolMoved(_))
 }
 
-fn opened(
-    session: &Session,
-    resumed: bool,
-    taken: Vec<PendingChange>,
-    durable: Durable,
-) -> Option<OpenedSession> {
+/// Returns whether an open session is what is asked for. A must-have that no tool was known by may be one by now, so
+/// the same request can name more than it did.
+fn asks_the_same(open: &SessionSpec, asked: &SessionSpec) -> bool {
+    let mut open = open.clone();
+    if asked.pool.must_have.is_superset(&open.pool.must_have) {
+        open.pool.must_have.clone_from(&asked.pool.must_have);
+    }
+    open == *asked
+}
+
+fn opened(session: &Session, resumed: bool, taken: Vec<PendingChange>, durable: Durable) -> Option<OpenedSession> {
     let block = session.block()?.clone();
     Some(OpenedSession { session: session.clone(), block, resumed, taken, durable })
 }
