@@ -324,8 +324,7 @@ impl Api {
         handle.flush().await?;
         let size = page_size(request.page_size);
         let engine = self.engine.clone();
-        let moves = in_background(move || engine.read_moves(&space, tool.as_ref(), before, size + 1)).await?;
-        let moves = moves.map_err(|error| status::unreadable(&error))?;
+        let moves = in_background(move || engine.read_moves(&space, tool.as_ref(), before, size + 1)).await??;
         let has_more = moves.len() > size;
         let transitions: Vec<proto::Transition> = moves.iter().take(size).filter_map(transition).collect();
         let last = transitions.last().filter(|_| has_more).map(|last| last.sequence.to_string());

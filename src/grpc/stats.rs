@@ -101,7 +101,7 @@ impl Api {
                     let _ = lines.send();
                 }
                 Err(error) => {
-                    let _ = lines.fail(status::unreadable(&error));
+                    let _ = lines.fail(error.into());
                 }
             }
         });

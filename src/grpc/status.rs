@@ -11,7 +11,6 @@ use crate::core::event::Word;
 use crate::core::namespace::commands::Refusal;
 use crate::engine::EngineError;
 use crate::proto::ErrorReason;
-use crate::store::StoreError;
 
 /// The domain of every reason.
 const DOMAIN: &str = "toolcrib";
@@ -105,16 +104,6 @@ pub fn too_late(most: Duration) -> Status {
     status(Code::DeadlineExceeded, ErrorReason::Deadline, message, ErrorDetails::new())
 }
 
-/// The log cannot be read: for the time being, or by our own fault.
-pub fn unreadable(error: &StoreError) -> Status {
-    if !error.is_passing() {
-        return internal("the log cannot be read", error);
-    }
-    let details = ErrorDetails::with_retry_info(Some(RETRY_STORE));
-    let message = format!("the log cannot be read now: {error}");
-    status(Code::Unavailable, ErrorReason::StoreNotWritable, message, details)
-}
-
 /// Something that is our own fault; logged here, since nobody else will see it.
 pub fn internal(what: &str, error: &dyn std::fmt::Display) -> Status {
     tracing::error!(%error, what, "request failed inside the daemon");
@@ -162,6 +151,12 @@ impl From<EngineError> for Status {
                 let message = format!("the store takes no writes, planning goes on: {error}");
                 status(Code::Unavailable, ErrorReason::StoreNotWritable, message, details)
             }
+            EngineError::NotReadable(error) if error.is_passing() => {
+                let details = ErrorDetails::with_retry_info(Some(RETRY_STORE));
+                let message = format!("the log cannot be read now: {error}");
+                status(Code::Unavailable, ErrorReason::StoreNotWritable, message, details)
+            }
+            EngineError::NotReadable(error) => internal("the log cannot be read", &error),
             EngineError::Stopping => {
                 let details = ErrorDetails::with_retry_info(Some(RETRY_STORE));
                 status(Code::Unavailable, ErrorReason::Stopping, "the daemon is stopping", details)

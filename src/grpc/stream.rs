@@ -104,6 +104,8 @@ impl<T> Stream for Bounded<T> {
 
 impl<T> Drop for Bounded<T> {
     fn drop(&mut self) {
+        // At once: the task is dropped only when the runtime comes to it.
+        lock(&self.state).live = None;
         self.watch.abort();
     }
 }
@@ -111,4 +113,83 @@ impl<T> Drop for Bounded<T> {
 /// Nothing panics while it holds the lock but a stream that is broken anyway.
 fn lock<T>(state: &Mutex<State<T>>) -> MutexGuard<'_, State<T>> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::Semaphore;
+    use tokio_stream::StreamExt as _;
+
+    use super::*;
+    use crate::core::ids::UnixMillis;
+    use crate::engine::clock::ManualClock;
+    use crate::telemetry::metrics::Metrics;
+
+    struct Fixture {
+        metrics: Metrics,
+        permits: Arc<Semaphore>,
+    }
+
+    impl Fixture {
+        fn new() -> Self {
+            Self { metrics: Metrics::new(1), permits: Arc::new(Semaphore::new(1)) }
+        }
+
+        fn stream(&self, messages: Messages<u8>, most: Duration) -> Bounded<u8> {
+            let account = Account {
+                request: self.metrics.request_started("/toolcrib.v1.StatsService/ExportTraffic"),
+                _permit: self.permits.clone().try_acquire_owned().unwrap(),
+                started: Duration::ZERO,
+                clock: Arc::new(ManualClock::at(UnixMillis(0))),
+            };
+            Bounded::new(messages, account, most)
+        }
+
+        fn check_counted(&self, code: &str) {
+            let line = format!(r#"toolcrib_grpc_requests_total{{method="ExportTraffic",code="{code}"}} 1"#);
+            let page = self.metrics.render();
+            assert!(page.contains(&line) && page.contains("toolcrib_grpc_inflight 0"), "{page}");
+        }
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_nobody_reads_gives_back_what_it_held() {
+        let fixture = Fixture::new();
+        let (sender, receiver) = tokio::sync::mpsc::channel(1);
+        let messages = Box::pin(tokio_stream::wrappers::ReceiverStream::new(receiver));
+        let mut stream = fixture.stream(messages, Duration::from_millis(10));
+        // Whoever makes the messages is let go, and so is the place among the requests.
+        sender.closed().await;
+        let _permit = fixture.permits.acquire().await.unwrap();
+        fixture.check_counted("DEADLINE_EXCEEDED");
+        assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
+        assert!(stream.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_waits_is_told_when_the_time_is_over() {
+        let fixture = Fixture::new();
+        let mut stream = fixture.stream(Box::pin(tokio_stream::pending()), Duration::from_millis(10));
+        assert_eq!(stream.next().await.unwrap().unwrap_err().code(), Code::DeadlineExceeded);
+        assert!(stream.next().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_ends_in_time_is_counted_once_at_its_end() {
+        let fixture = Fixture::new();
+        let mut stream = fixture.stream(Box::pin(tokio_stream::iter([Ok(1), Ok(2)])), Duration::from_secs(600));
+        assert_eq!(stream.next().await.unwrap().unwrap(), 1);
+        assert!(fixture.permits.try_acquire().is_err());
+        assert_eq!(stream.next().await.unwrap().unwrap(), 2);
+        assert!(stream.next().await.is_none() && stream.next().await.is_none());
+        fixture.check_counted("OK");
+        assert!(fixture.permits.try_acquire().is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_stream_that_is_dropped_counts_as_cancelled() {
+        let fixture = Fixture::new();
+        drop(fixture.stream(Box::pin(tokio_stream::pending()), Duration::from_secs(600)));
+        fixture.check_counted("CANCELLED");
+    }
 }
