@@ -4,6 +4,8 @@
 mod common;
 
 mod architecture;
+mod crash;
+mod demo;
 mod frozen;
 mod lives;
 mod registry;

@@ -1,13 +1,15 @@
 //! What the integration tests share.
 
+mod daemon;
+mod log;
+mod process;
+mod tools;
+
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-mod daemon;
-mod log;
-mod tools;
-
 pub use daemon::{NAMESPACE, PATIENCE, TestDaemon};
+pub use process::Process;
 pub use tools::{definition, fields_of, reason_of};
 
 /// Reads the metrics page as a scraper would, head included.
