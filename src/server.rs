@@ -14,29 +14,46 @@ use anyhow::Context;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tonic::server::NamedService;
 use tonic::transport::Server;
+use tonic_health::ServingStatus;
 
 use crate::config::Config;
 use crate::engine::clock::Clock;
 use crate::engine::journal::{Journal, JournalConfig, JournalThread, StoreState};
 use crate::engine::{Engine, Parts as EngineParts};
 use crate::grpc::Api;
+use crate::proto;
 use crate::proto::policy_service_server::PolicyServiceServer;
 use crate::proto::registry_service_server::RegistryServiceServer;
 use crate::proto::session_service_server::SessionServiceServer;
 use crate::proto::stats_service_server::StatsServiceServer;
-use crate::proto::{self};
 use crate::store::{Log, Reader};
 use crate::telemetry::metrics::Metrics;
 
 /// How often what time makes due is looked for, unless a test cannot wait so long.
 pub const UPKEEP: Duration = Duration::from_secs(1);
 
-/// How long the journal may take for its last flush.
-const LAST_FLUSH: Duration = Duration::from_secs(5);
+/// How long writers and the journal may take for what they have left, once nothing is served any more. With the ten
+/// seconds of the default drain it stays within the 15 s that a stop may take.
+pub const LAST_FLUSH: Duration = Duration::from_secs(3);
+
+/// How often a connection is asked whether somebody is still there, and how long the answer may take: one whose peer is
+/// gone would hold its slot, and its streams, for ever.
+const PING_EVERY: Duration = Duration::from_secs(30);
+const PING_ANSWER: Duration = Duration::from_secs(10);
 
 /// Streams that a client may make the server reset before its connection is closed; the library's default is no bound.
 const RESETS: usize = 1_024;
+
+/// What health is told of; the empty name is the daemon as a whole.
+const SERVICES: [&str; 5] = [
+    "",
+    <SessionServiceServer<Api> as NamedService>::NAME,
+    <RegistryServiceServer<Api> as NamedService>::NAME,
+    <PolicyServiceServer<Api> as NamedService>::NAME,
+    <StatsServiceServer<Api> as NamedService>::NAME,
+];
 
 /// Bytes of one import message.
 const CHUNK_BYTES: usize = 1 << 20;
@@ -64,11 +81,11 @@ pub struct Parts {
 pub enum Ended {
     /// It was told to.
     Clean,
-    /// The store failed in a way that only a restart can mend: the log must be read back.
-    StoreFailed,
+    /// The store, or a writer, failed in a way that only a restart can mend: the log must be read back.
+    Failed,
 }
 
-/// Runs the daemon until `shutdown` resolves or the store fails for good, then drains within the configured time.
+/// Runs the daemon until `shutdown` resolves or something fails for good, then drains within the configured time.
 pub async fn run(parts: Parts, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<Ended> {
     let config = parts.config;
     let metrics = Metrics::new(config.limits.metric_namespaces);
@@ -87,31 +104,46 @@ pub async fn run(parts: Parts, shutdown: impl Future<Output = ()> + Send + 'stat
     let scrapes = scrape::spawn(parts.metrics, engine.clone(), metrics.clone(), stop.clone());
     let addr = parts.listener.local_addr().context("the listener has no address")?;
     tracing::info!(%addr, namespaces = engine.namespaces().len(), "serving");
-    let serving = serve(&config, parts.listener, engine.clone(), metrics, stop.clone()).await?;
+    let mut serving = serve(&config, parts.listener, engine.clone(), metrics, stop.clone()).await?;
 
     let has_failed = tokio::select! {
         () = shutdown => false,
-        () = failed(&journal, parts.upkeep) => true,
+        () = failed(&journal, &engine, parts.upkeep) => true,
+        ended = &mut serving => {
+            tracing::error!(?ended, "the server ended by itself");
+            true
+        }
     };
     tracing::info!(has_failed, "stopping");
     stop.cancel();
     let drain = Duration::from_secs(config.limits.drain_secs);
     // The library's graceful shutdown waits for ever on one silent connection, so the bound is ours.
-    if tokio::time::timeout(drain, serving).await.is_err() {
-        tracing::warn!(secs = drain.as_secs(), "requests were still in work and were cut off");
+    if !serving.is_finished() && tokio::time::timeout(drain, &mut serving).await.is_err() {
+        tracing::warn!(secs = drain.as_secs(), "connections were still open and were cut off");
     }
     for task in [upkeep, scrapes] {
         task.abort();
     }
-    let unflushed = tokio::task::spawn_blocking(move || {
+    serving.abort();
+    let last_steps = tokio::task::spawn_blocking(move || {
         engine.stop();
         journal_thread.stop(LAST_FLUSH)
-    })
-    .await?;
-    if let Err(unflushed) = unflushed {
-        tracing::error!(events = unflushed.events, why = ?unflushed.why, "events were not written");
-    }
-    Ok(if has_failed { Ended::StoreFailed } else { Ended::Clean })
+    });
+    // A disk that hangs holds the threads that wait for it; they end with the process.
+    let is_written = match tokio::time::timeout(LAST_FLUSH, last_steps).await {
+        Ok(stopped) => match stopped? {
+            Ok(()) => true,
+            Err(unflushed) => {
+                tracing::error!(events = unflushed.events, why = ?unflushed.why, "events were not written");
+                true
+            }
+        },
+        Err(_) => {
+            tracing::error!(secs = LAST_FLUSH.as_secs(), "the store did not finish, what it still held is lost");
+            false
+        }
+    };
+    Ok(if has_failed || !is_written { Ended::Failed } else { Ended::Clean })
 }
 
 fn start_journal(
@@ -141,14 +173,15 @@ async fn serve(
     let limits = &config.limits;
     let api = Api::new(engine, metrics.clone(), limits.clone());
     let (health_reporter, health) = tonic_health::server::health_reporter();
-    health_reporter.set_serving::<SessionServiceServer<Api>>().await;
-    health_reporter.set_serving::<RegistryServiceServer<Api>>().await;
-    health_reporter.set_serving::<PolicyServiceServer<Api>>().await;
-    health_reporter.set_serving::<StatsServiceServer<Api>>().await;
+    for service in SERVICES {
+        health_reporter.set_service_status(service, ServingStatus::Serving).await;
+    }
     let bytes = limits.message_bytes;
     let mut router = Server::builder()
         .max_concurrent_streams(limits.streams_per_connection)
         .http2_max_local_error_reset_streams(Some(RESETS))
+        .http2_keepalive_interval(Some(PING_EVERY))
+        .http2_keepalive_timeout(Some(PING_ANSWER))
         .add_service(health)
         .add_service(SessionServiceServer::new(api.clone()).max_decoding_message_size(bytes))
         .add_service(RegistryServiceServer::new(api.clone()).max_decoding_message_size(bytes.max(CHUNK_BYTES)))
@@ -168,7 +201,9 @@ async fn serve(
     let incoming = accept::accept(listener, limits.connections, first_bytes, metrics, stop.clone());
     let stopped = async move {
         stop.cancelled().await;
-        health_reporter.set_not_serving::<SessionServiceServer<Api>>().await;
+        for service in SERVICES {
+            health_reporter.set_service_status(service, ServingStatus::NotServing).await;
+        }
     };
     Ok(tokio::spawn(router.serve_with_incoming_shutdown(incoming, stopped)))
 }
@@ -189,12 +224,16 @@ fn spawn_upkeep(engine: Arc<Engine>, metrics: Metrics, every: Duration, stop: Ca
     })
 }
 
-/// Resolves when the store has failed for good.
-async fn failed(journal: &Journal, every: Duration) {
+/// Resolves when the store or a writer has failed for good.
+async fn failed(journal: &Journal, engine: &Engine, every: Duration) {
     let mut ticks = tokio::time::interval(every);
     loop {
         ticks.tick().await;
         if matches!(journal.state(), StoreState::Failed { .. }) {
+            return;
+        }
+        if engine.has_lost_writer() {
+            tracing::error!("a writer panicked, its namespace is not served any more");
             return;
         }
     }

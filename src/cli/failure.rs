@@ -96,6 +96,7 @@ fn next_step(reason: ErrorReason, shell: &Shell) -> String {
         ErrorReason::UnknownSession | ErrorReason::SessionEnded => "try `toolcrib session list`".to_owned(),
         ErrorReason::VersionMismatch => "try `toolcrib policy get`".to_owned(),
         ErrorReason::Overloaded | ErrorReason::StoreNotWritable | ErrorReason::Stopping => "try again later".to_owned(),
+        ErrorReason::Deadline => "see whether it was done before trying again".to_owned(),
         ErrorReason::Internal => "see the daemon's log".to_owned(),
         ErrorReason::Unspecified
         | ErrorReason::InvalidField

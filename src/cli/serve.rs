@@ -22,11 +22,11 @@ use crate::server::{self, Ended, Parts};
 use crate::store::sqlite;
 use crate::telemetry::{self, LevelSwitch};
 
-/// Exit code when the store failed for good: the daemon may be started again (EX_TEMPFAIL).
+/// Exit code when the store or a writer failed for good: the daemon may be started again (EX_TEMPFAIL).
 const STORE_FAILED: u8 = 75;
 
 /// What a stop may take beyond waiting for requests: the last flush, and closing the store.
-const STOP_ALLOWANCE: Duration = Duration::from_secs(4);
+const STOP_ALLOWANCE: Duration = Duration::from_secs(server::LAST_FLUSH.as_secs() + 1);
 
 /// The one setting that a running daemon takes over.
 const LEVEL: &str = "log.level";
@@ -121,8 +121,8 @@ fn exit_code(ended: Result<anyhow::Result<Ended>, tokio::task::JoinError>) -> an
             info!("stopped");
             Ok(DONE)
         }
-        Ended::StoreFailed => {
-            error!("stopped because the store failed");
+        Ended::Failed => {
+            error!("stopped because the store or a writer failed");
             Ok(STORE_FAILED)
         }
     }

@@ -25,6 +25,8 @@ pub enum EngineError {
     Overloaded,
     /// The store takes no writes; planning goes on.
     NotWritable(StoreError),
+    /// The log cannot be read back.
+    NotReadable(StoreError),
     /// The daemon is stopping.
     Stopping,
 }

@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use super::Engine;
+use super::{Engine, EngineError};
 use crate::core::event::Record;
 use crate::core::ids::{NamespaceId, Seq, ToolId};
-use crate::store::{QueryBody, StoreError};
+use crate::store::QueryBody;
 
 impl Engine {
     /// Hands out a namespace's records behind `after`, in order, each with the words of its query where policy kept
@@ -15,8 +15,9 @@ impl Engine {
         namespace: &NamespaceId,
         after: Seq,
         each: &mut dyn FnMut(Record, Option<String>) -> ControlFlow<()>,
-    ) -> Result<(), StoreError> {
-        self.reader().records(namespace, after, &mut |record, query| each(record, query.and_then(words_of)))
+    ) -> Result<(), EngineError> {
+        let read = self.reader().records(namespace, after, &mut |record, query| each(record, query.and_then(words_of)));
+        read.map_err(EngineError::NotReadable)
     }
 
     /// Returns the newest transitions before a place in the log, of one tool or of all. Blocks for the disk.
@@ -26,8 +27,8 @@ impl Engine {
         tool: Option<&ToolId>,
         before: Option<Seq>,
         limit: usize,
-    ) -> Result<Vec<Record>, StoreError> {
-        self.reader().moves(namespace, tool, before, limit)
+    ) -> Result<Vec<Record>, EngineError> {
+        self.reader().moves(namespace, tool, before, limit).map_err(EngineError::NotReadable)
     }
 }
 

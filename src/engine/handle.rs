@@ -115,12 +115,13 @@ pub struct Handle {
     shared: Arc<Shared>,
     inbox: SyncSender<Message>,
     n_unlogged: AtomicU64,
+    n_shed: AtomicU64,
 }
 
 impl Handle {
     /// Puts a handle together.
     pub fn new(id: NamespaceId, salt: Digest, shared: Arc<Shared>, inbox: SyncSender<Message>) -> Self {
-        Self { id, salt, shared, inbox, n_unlogged: AtomicU64::new(0) }
+        Self { id, salt, shared, inbox, n_unlogged: AtomicU64::new(0), n_shed: AtomicU64::new(0) }
     }
 
     /// Returns the namespace's name.
@@ -148,6 +149,11 @@ impl Handle {
         self.n_unlogged.load(Ordering::Relaxed)
     }
 
+    /// Returns how many events were turned away for the same reason, and whoever sent them was told.
+    pub fn n_shed(&self) -> u64 {
+        self.n_shed.load(Ordering::Relaxed)
+    }
+
     /// Does something with a session under its lock.
     pub fn with_session<T>(
         &self,
@@ -160,17 +166,29 @@ impl Handle {
         act(&mut lock(&front))
     }
 
-    /// Sends what happened to a session to the writer, without waiting; `false` where the log's buffer is full.
+    /// Sends what happened to a session to the writer, without waiting; `false` where the log's buffer is full, and
+    /// whoever reported it is to be told.
     pub fn send(&self, traffic: Traffic) -> bool {
+        let is_taken = self.try_send(traffic);
+        if !is_taken {
+            self.n_shed.fetch_add(1, Ordering::Relaxed);
+        }
+        is_taken
+    }
+
+    /// Sends what was answered to the writer. Answering goes on when the log does not: losing what was issued costs at
+    /// worst a second issue.
+    pub fn send_if_taken(&self, traffic: Traffic) {
+        if !self.try_send(traffic) {
+            self.n_unlogged.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn try_send(&self, traffic: Traffic) -> bool {
         if self.shared.is_shedding.load(Ordering::Acquire) {
             return false;
         }
         self.inbox.try_send(Message::Traffic(traffic)).is_ok()
-    }
-
-    /// Notes that an event went by the log.
-    pub fn note_unlogged(&self) {
-        self.n_unlogged.fetch_add(1, Ordering::Relaxed);
     }
 
     /// Takes definitions in; answered once they are on disk.
@@ -188,7 +206,7 @@ impl Handle {
         self.ask(|reply| Message::Policy(set, version, reply)).await
     }
 
-    /// Opens a session, or returns the open one.
+    /// Opens a session, or returns the open one. A window of 0 is the namespace's default.
     pub async fn open_session(&self, id: SessionId, spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
         self.ask(|reply| Message::Open(id, spec, reply)).await
     }
@@ -203,8 +221,8 @@ impl Handle {
         self.ask(|reply| Message::Refresh(id, generation, keep, reply)).await
     }
 
-    /// Closes a session.
-    pub async fn close_session(&self, id: SessionId) -> Result<Option<Durable>, EngineError> {
+    /// Closes a session; answered at once, on disk when what is returned resolves.
+    pub async fn close_session(&self, id: SessionId) -> Result<Durable, EngineError> {
         self.ask(|reply| Message::Close(id, reply)).await
     }
 

@@ -56,14 +56,17 @@ pub struct Parts {
 pub struct Engine {
     parts: Parts,
     handles: DashMap<NamespaceId, Arc<Handle>>,
-    /// Also held while a namespace is made, so that it is made once.
-    threads: Mutex<Vec<JoinHandle<()>>>,
+    /// Held while a namespace is made, so that it is made once.
+    making: Arc<tokio::sync::Mutex<()>>,
+    /// The writers; `None` once they were told to end, and none is started any more.
+    threads: Mutex<Option<Vec<JoinHandle<()>>>>,
 }
 
 impl Engine {
     /// Recovers every namespace of the store and starts its writer.
     pub fn start(parts: Parts) -> Result<Self, StartError> {
-        let engine = Self { parts, handles: DashMap::new(), threads: Mutex::new(Vec::new()) };
+        let threads = Mutex::new(Some(Vec::new()));
+        let engine = Self { parts, handles: DashMap::new(), making: Arc::default(), threads };
         for id in engine.parts.reader.namespaces()? {
             let recovered = recovery::recover(&*engine.parts.reader, &id)?;
             tracing::info!(
@@ -73,13 +76,16 @@ impl Engine {
                 tick = recovered.namespace.tick().0,
                 "namespace recovered; outcomes of the last flush window before a kill are not in the log"
             );
-            let mut threads = engine.threads.lock().unwrap_or_else(PoisonError::into_inner);
-            engine.spawn(recovered, &mut threads)?;
+            engine.spawn(recovered)?;
         }
         Ok(engine)
     }
 
-    fn spawn(&self, recovered: Recovered, threads: &mut Vec<JoinHandle<()>>) -> io::Result<Arc<Handle>> {
+    fn spawn(&self, recovered: Recovered) -> io::Result<Arc<Handle>> {
+        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(threads) = &mut *threads else {
+            return Err(io::Error::other("the engine is stopping"));
+        };
         let id = recovered.namespace.id().clone();
         let shared = Arc::new(Shared::new(self.parts.clock.clone(), &recovered.namespace));
         let (sender, inbox) = sync_channel(INBOX);
@@ -98,16 +104,25 @@ impl Engine {
         handle.ok_or_else(|| EngineError::UnknownNamespace(id.clone()))
     }
 
-    /// Returns a namespace, made if there was none; it is on disk before it is returned. Blocks for the disk when it
-    /// makes one.
-    pub fn namespace_or_new(&self, id: &NamespaceId) -> Result<Arc<Handle>, EngineError> {
+    /// Returns a namespace, made if there was none; it is on disk before it is returned.
+    pub async fn namespace_or_new(self: &Arc<Self>, id: &NamespaceId) -> Result<Arc<Handle>, EngineError> {
         if let Ok(handle) = self.namespace(id) {
             return Ok(handle);
         }
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        let alone = self.making.clone().lock_owned().await;
         if let Ok(handle) = self.namespace(id) {
             return Ok(handle);
         }
+        let (engine, id) = (self.clone(), id.clone());
+        // A task of its own: whoever asked may go away meanwhile, and what is on disk must be in memory too.
+        let made = tokio::spawn(async move {
+            let _alone = alone;
+            engine.make(id).await
+        });
+        made.await.map_err(|_| EngineError::Stopping)?
+    }
+
+    async fn make(&self, id: NamespaceId) -> Result<Arc<Handle>, EngineError> {
         if self.handles.len() >= self.parts.max_namespaces {
             return Err(EngineError::TooManyNamespaces(self.parts.max_namespaces));
         }
@@ -119,11 +134,11 @@ impl Engine {
         let record = Record { seq: Seq(1), at, event: created.clone() };
         let unit = Unit { namespace: id.clone(), records: vec![record], query: None };
         let durable = self.parts.journal.push_change(unit).map_err(|_| EngineError::NotWritable(StoreError::Full))?;
-        durable.wait().map_err(EngineError::NotWritable)?;
-        let mut namespace = Namespace::new(id.clone());
+        durable.await.map_err(EngineError::NotWritable)?;
+        let mut namespace = Namespace::new(id);
         namespace.apply(at, &created, &created);
         let recovered = Recovered { namespace, last_seq: Seq(1), last_at: at, n_records: 1 };
-        self.spawn(recovered, &mut threads).map_err(|_| EngineError::Overloaded)
+        self.spawn(recovered).map_err(|_| EngineError::Stopping)
     }
 
     /// Returns every namespace, by name.
@@ -154,13 +169,20 @@ impl Engine {
         }
     }
 
+    /// Returns whether a writer ended although nobody told it to: a bug made it panic, and what its namespace holds in
+    /// memory is no longer what its log says.
+    pub fn has_lost_writer(&self) -> bool {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
+        threads.as_ref().is_some_and(|threads| threads.iter().any(JoinHandle::is_finished))
+    }
+
     /// Ends every writer, each with a last snapshot. Blocks until they have ended.
     pub fn stop(&self) {
+        let threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner).take();
         for handle in self.namespaces().values() {
             handle.stop();
         }
-        let mut threads = self.threads.lock().unwrap_or_else(PoisonError::into_inner);
-        for thread in threads.drain(..) {
+        for thread in threads.into_iter().flatten() {
             if thread.join().is_err() {
                 tracing::error!("a writer ended by a panic");
             }

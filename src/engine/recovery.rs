@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use crate::core::event::Event;
 use crate::core::ids::{NamespaceId, Seq, UnixMillis};
 use crate::core::namespace::Namespace;
-use crate::store::{Reader, StoreError};
+use crate::store::{Reader, Snapshot, StoreError};
 
 /// A namespace as it was, and where its log ends.
 pub struct Recovered {
@@ -21,19 +21,19 @@ pub struct Recovered {
 
 /// Reads a namespace back.
 pub fn recover(reader: &dyn Reader, id: &NamespaceId) -> Result<Recovered, StoreError> {
-    let (mut namespace, start) = match reader.snapshot(id)? {
-        None => (Namespace::new(id.clone()), Seq(0)),
-        Some((seq, body)) => match Namespace::from_snapshot(&body) {
-            Ok(namespace) => (namespace, seq),
+    let from_start = || (Namespace::new(id.clone()), Seq(0), UnixMillis::default());
+    let (mut namespace, start, mut last_at) = match reader.snapshot(id)? {
+        None => from_start(),
+        Some(Snapshot { seq, at, body }) => match Namespace::from_snapshot(&body) {
+            Ok(namespace) => (namespace, seq, at),
             // A snapshot is only a short cut: one that this build cannot read is passed over, and the whole log read.
             Err(error) => {
                 tracing::warn!(namespace = %id, %seq, %error, "snapshot passed over, reading the whole log");
-                (Namespace::new(id.clone()), Seq(0))
+                from_start()
             }
         },
     };
     let mut last_seq = start;
-    let mut last_at = UnixMillis::default();
     let mut cause: Option<Event> = None;
     let mut gap = None;
     let mut n_records = 0;

@@ -61,6 +61,14 @@ pub struct Ack {
     pub presence: Option<Presence>,
 }
 
+/// The answers to what was reported.
+pub struct Reported {
+    /// One answer for each outcome sent.
+    pub acks: Vec<Ack>,
+    /// Whether all of it went to the log, the ends of steps and the bill included.
+    pub all_taken: bool,
+}
+
 /// What else travels with a step.
 pub struct Reports<'a> {
     /// Outcomes of earlier steps, applied first, in order.
@@ -133,7 +141,7 @@ impl Handle {
         let view = self.view();
         self.with_session(id, |front| {
             open_only(&front.session)?;
-            let acks = self.take_reports(front, &view, reports);
+            let acks = self.take_reports(front, &view, reports).acks;
             let block = block_of(&front.session)?;
             let spec = front.session.spec().clone();
             if let Some(step) = front.session.step_with_key(ask.key) {
@@ -147,10 +155,7 @@ impl Handle {
             let query = self.query_to_keep(&view, &ask.query);
             let traffic = Traffic { at: self.clock().now(), event: Event::StepPlanned((*planned).clone()), query };
             let at = traffic.at;
-            // Planning goes on when the log does not: losing what was issued costs at worst a second issue.
-            if !self.send(traffic) {
-                self.note_unlogged();
-            }
+            self.send_if_taken(traffic);
             front.session.apply_step(planned.clone(), at);
             Ok(self.planned(acks, planned, plan.listing, block, &spec, &view, &front.session, started))
         })
@@ -230,9 +235,7 @@ impl Handle {
                 };
                 let at = self.clock().now();
                 let event = Event::ToolRequested(requested.clone());
-                if !self.send(Traffic { at, event, query: None }) {
-                    self.note_unlogged();
-                }
+                self.send_if_taken(Traffic { at, event, query: None });
                 front.session.apply_request(Arc::new(requested), at);
             }
             let shown: Vec<&Shown> =
@@ -257,9 +260,7 @@ impl Handle {
             let (event, mut answers) = checking::check(&view, &front.session, step, calls);
             let at = self.clock().now();
             if !event.calls.is_empty() {
-                if !self.send(Traffic { at, event: Event::CallsChecked(event.clone()), query: None }) {
-                    self.note_unlogged();
-                }
+                self.send_if_taken(Traffic { at, event: Event::CallsChecked(event.clone()), query: None });
                 front.session.apply_check(&event, at);
             }
             for answer in &mut answers {
@@ -270,7 +271,7 @@ impl Handle {
     }
 
     /// Takes in what became of calls and steps. Where there is no such session, nothing is counted.
-    pub fn report(&self, id: &SessionId, reports: &Reports<'_>) -> Vec<Ack> {
+    pub fn report(&self, id: &SessionId, reports: &Reports<'_>) -> Reported {
         let view = self.view();
         let taken = self.with_session(id, |front| Ok(self.take_reports(front, &view, reports)));
         taken.unwrap_or_else(|_| {
@@ -279,18 +280,21 @@ impl Handle {
                 result: OutcomeResult::Ignored,
                 presence: None,
             };
-            reports.outcomes.iter().map(ignored).collect()
+            Reported { acks: reports.outcomes.iter().map(ignored).collect(), all_taken: true }
         })
     }
 
-    fn take_reports(&self, front: &mut FrontSession, view: &View, reports: &Reports<'_>) -> Vec<Ack> {
-        let acks = reports.outcomes.iter().map(|outcome| self.take_outcome(front, view, outcome)).collect();
+    fn take_reports(&self, front: &mut FrontSession, view: &View, reports: &Reports<'_>) -> Reported {
+        let acks: Vec<Ack> = reports.outcomes.iter().map(|outcome| self.take_outcome(front, view, outcome)).collect();
+        let mut all_taken = acks.iter().all(|ack| ack.result != OutcomeResult::NotStored);
         let session = front.session.id().clone();
         for (step, end) in &reports.endings {
             let at = self.clock().now();
             let event = Event::StepEnded(StepEnded { session: session.clone(), step: *step, end: *end });
             if self.send(Traffic { at, event, query: None }) {
                 front.session.apply_step_end(*step, at);
+            } else {
+                all_taken = false;
             }
         }
         if let Some((input_tokens, cached_tokens, miss_reason)) = &reports.usage {
@@ -303,9 +307,11 @@ impl Handle {
             };
             if self.send(Traffic { at, event: Event::UsageReported(usage.clone()), query: None }) {
                 front.session.apply_usage(&usage, at);
+            } else {
+                all_taken = false;
             }
         }
-        acks
+        Reported { acks, all_taken }
     }
 
     fn take_outcome(&self, front: &mut FrontSession, view: &View, outcome: &Outcome<'_>) -> Ack {

@@ -1,1 +1,55 @@
+//! The engine over a real store, where the front door shows too little.
 
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::clock::ManualClock;
+use super::journal::{Journal, JournalConfig, JournalThread};
+use super::*;
+use crate::store::sqlite;
+
+fn start(folder: &tempfile::TempDir) -> (Arc<Engine>, JournalThread) {
+    let (log, reader) = sqlite::open(&folder.path().join("crib.db")).unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(ManualClock::at(UnixMillis(1_000)));
+    let (journal, thread) =
+        Journal::start(Box::new(log), JournalConfig::default(), clock.clone(), Box::new(|_, _| {})).unwrap();
+    let engine = Engine::start(Parts { journal, reader: Arc::new(reader), clock, max_namespaces: 4 }).unwrap();
+    (Arc::new(engine), thread)
+}
+
+#[tokio::test]
+async fn a_writer_that_panics_is_noticed_and_its_namespace_answers_no_changes() {
+    let folder = tempfile::tempdir().unwrap();
+    let (engine, journal) = start(&folder);
+    let handle = engine.namespace_or_new(&"test".into()).await.unwrap();
+    handle.look(|_| ()).await.unwrap();
+    assert!(!engine.has_lost_writer());
+    let looked = handle.look(|_| panic!("a bug, as this test plays it")).await;
+    assert!(matches!(looked, Err(EngineError::Stopping)));
+    while !engine.has_lost_writer() {
+        tokio::task::yield_now().await;
+    }
+    let refused = handle.close_session("a".into()).await;
+    assert!(matches!(refused, Err(EngineError::Stopping)));
+    engine.stop();
+    journal.stop(Duration::from_secs(10)).unwrap();
+}
+
+#[tokio::test]
+async fn a_namespace_is_made_whole_although_nobody_waits_for_it_any_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let (engine, journal) = start(&folder);
+    let id: NamespaceId = "test".into();
+    {
+        let mut asked = Box::pin(engine.namespace_or_new(&id));
+        // Asked once, then dropped as a request past its deadline is.
+        let waker = std::task::Waker::noop();
+        assert!(asked.as_mut().poll(&mut std::task::Context::from_waker(waker)).is_pending());
+    }
+    let made = engine.namespace_or_new(&id).await.unwrap();
+    assert_eq!(made.look(|namespace| namespace.id().clone()).await.unwrap(), id);
+    engine.stop();
+    journal.stop(Duration::from_secs(10)).unwrap();
+    let refused = engine.namespace_or_new(&"late".into()).await;
+    assert!(refused.is_err(), "none is made once the engine has stopped");
+}

@@ -28,6 +28,9 @@ use crate::store::{QueryNote, StoreError, Unit};
 /// Records after which a snapshot is taken, so that a restart reads few events.
 const RECORDS_PER_SNAPSHOT: u64 = 20_000;
 
+/// Openings, refreshes and closings that are served from memory once the journal is full. One block each at most.
+const SESSION_BACKLOG: usize = 1_024;
+
 /// How often kept queries past their time are dropped, in milliseconds.
 const QUERY_SWEEP_MS: i64 = 3_600_000;
 
@@ -44,8 +47,8 @@ pub struct OpenedSession {
     pub resumed: bool,
     /// What a refresh took.
     pub taken: Vec<PendingChange>,
-    /// Resolves when it is on disk; `None` where nothing was written.
-    pub durable: Option<Durable>,
+    /// Resolves when it is on disk, what was there before included.
+    pub durable: Durable,
 }
 
 /// What the writer is asked to do.
@@ -63,7 +66,7 @@ pub enum Message {
     /// Take a session's pending changes.
     Refresh(SessionId, Generation, std::collections::BTreeSet<ToolId>, Reply<OpenedSession>),
     /// Close a session.
-    Close(SessionId, Reply<Option<Durable>>),
+    Close(SessionId, Reply<Durable>),
     /// Look at the namespace.
     Look(Box<dyn FnOnce(&Namespace) + Send>),
     /// Resolve when everything before is on disk.
@@ -81,7 +84,7 @@ pub struct Writer {
     last_at: UnixMillis,
     records_since_snapshot: u64,
     last_query_sweep: UnixMillis,
-    /// Units that the full journal did not take; no traffic is let in while there are any.
+    /// Units that the full journal did not take, in order; no traffic is let in while there are any.
     backlog: VecDeque<Unit>,
     journal: Journal,
     shared: Arc<Shared>,
@@ -144,7 +147,7 @@ impl Writer {
                 }
                 Message::Look(look) => look(&self.namespace),
                 Message::Flush(reply) => {
-                    let _ = reply.send(self.journal.flushed());
+                    let _ = reply.send(self.flushed());
                 }
                 Message::Upkeep(now, reply) => {
                     self.upkeep(now);
@@ -201,15 +204,25 @@ impl Writer {
         self.shared.set_shedding(true);
     }
 
-    fn append_durable(&mut self, unit: Unit) -> Option<Durable> {
+    fn append_durable(&mut self, unit: Unit) -> Durable {
         if self.backlog.is_empty()
             && let Ok(durable) = self.journal.push_durable(unit.clone())
         {
             self.note(&unit);
-            return Some(durable);
+            return durable;
         }
         self.append(unit);
-        None
+        Durable::failed(StoreError::Full)
+    }
+
+    /// Tells when everything that was folded is on disk.
+    fn flushed(&self) -> Durable {
+        if self.backlog.is_empty() { self.journal.flushed() } else { Durable::failed(StoreError::Full) }
+    }
+
+    /// Refuses what would have to be kept in memory beyond the bound.
+    fn has_room(&self) -> Result<(), EngineError> {
+        if self.backlog.len() < SESSION_BACKLOG { Ok(()) } else { Err(EngineError::Overloaded) }
     }
 
     fn drain_backlog(&mut self) {
@@ -275,12 +288,19 @@ impl Writer {
         Ok(registered)
     }
 
-    fn open(&mut self, id: SessionId, spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
-        if let Some(session) = self.namespace.session(&id).filter(|session| session.ended().is_none()) {
-            if **session.spec() != *spec {
+    fn open(&mut self, id: SessionId, mut spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
+        let known = self.namespace.session(&id).filter(|session| session.ended().is_none());
+        if spec.window == 0 {
+            let default = self.namespace.policy().session.default_window;
+            // The default may be another by now; whoever opens again means the window of the first time.
+            Arc::make_mut(&mut spec).window = known.map_or(default, |session| session.spec().window);
+        }
+        if let Some(session) = known {
+            if !asks_the_same(session.spec(), &spec) {
                 return Err(EngineError::SessionDiffers(id));
             }
-            return opened(session, true, Vec::new(), None).ok_or(EngineError::UnknownSession(id));
+            let durable = self.flushed();
+            return opened(session, true, Vec::new(), durable).ok_or(EngineError::UnknownSession(id));
         }
         if let Some(original) = &spec.fork_of
             && self.namespace.session(original).is_none_or(|session| session.ended().is_some())
@@ -291,9 +311,7 @@ impl Writer {
         if self.namespace.n_open() >= most as usize {
             return Err(EngineError::TooManySessions(most));
         }
-        if !self.backlog.is_empty() {
-            return Err(EngineError::Overloaded);
-        }
+        self.has_room()?;
         let at = self.stamp();
         let events = self.fold(at, Event::SessionOpened(SessionOpened { session: id.clone(), spec }));
         let unit = self.unit(at, events, None);
@@ -316,8 +334,10 @@ impl Writer {
         }
         // The session is past what the runtime holds: the refresh was done, and its answer lost.
         if generation != Generation(0) && generation < before.generation() {
-            return opened(before, true, Vec::new(), None).ok_or_else(missing);
+            let durable = self.flushed();
+            return opened(before, true, Vec::new(), durable).ok_or_else(missing);
         }
+        self.has_room()?;
         let old_block = before.block().cloned().ok_or_else(missing)?;
         let at = self.stamp();
         let cause = Event::SessionRefreshed(SessionRefreshed { session: id.clone(), keep });
@@ -335,10 +355,10 @@ impl Writer {
         opened(session, false, taken, durable).ok_or_else(missing)
     }
 
-    fn close(&mut self, id: SessionId) -> Result<Option<Durable>, EngineError> {
+    fn close(&mut self, id: SessionId) -> Result<Durable, EngineError> {
         match self.namespace.session(&id) {
             None => return Err(EngineError::UnknownSession(id)),
-            Some(session) if session.ended().is_some() => return Ok(None),
+            Some(session) if session.ended().is_some() => return Ok(self.flushed()),
             Some(_) => {}
         }
         let at = self.stamp();
@@ -350,7 +370,9 @@ impl Writer {
 
     fn upkeep(&mut self, now: UnixMillis) {
         let now = now.max(self.last_at);
-        if self.namespace.next_deadline().is_some_and(|deadline| deadline <= now) {
+        // While the log's buffer is full nobody can say that they are still there, so nobody is taken to be gone.
+        let is_due = self.namespace.next_deadline().is_some_and(|deadline| deadline <= now);
+        if is_due && self.backlog.is_empty() {
             let events = self.fold(now, Event::TimePassed);
             for event in &events {
                 if let Event::SessionEnded(ended) = event {
@@ -391,12 +413,17 @@ fn changes_view(event: &Event) -> bool {
     matches!(event, Event::PoolReranked(_) | Event::ToolMoved(_))
 }
 
-fn opened(
-    session: &Session,
-    resumed: bool,
-    taken: Vec<PendingChange>,
-    durable: Option<Durable>,
-) -> Option<OpenedSession> {
+/// Returns whether an open session is what is asked for. A must-have that no tool was known by may be one by now, so
+/// the same request can name more than it did.
+fn asks_the_same(open: &SessionSpec, asked: &SessionSpec) -> bool {
+    let mut open = open.clone();
+    if asked.pool.must_have.is_superset(&open.pool.must_have) {
+        open.pool.must_have.clone_from(&asked.pool.must_have);
+    }
+    open == *asked
+}
+
+fn opened(session: &Session, resumed: bool, taken: Vec<PendingChange>, durable: Durable) -> Option<OpenedSession> {
     let block = session.block()?.clone();
     Some(OpenedSession { session: session.clone(), block, resumed, taken, durable })
 }

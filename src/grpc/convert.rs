@@ -23,7 +23,10 @@ use crate::proto;
 /// Longest namespace name, in characters.
 const NAMESPACE_CHARS: usize = 64;
 
-/// Longest session id, call id or key, in characters.
+/// Longest session id, in characters.
+const SESSION_CHARS: usize = 128;
+
+/// Longest call id, key or model name, in characters.
 const ID_CHARS: usize = 256;
 
 /// Reads a namespace's name.
@@ -36,14 +39,41 @@ pub fn namespace(name: &str, fields: &mut Fields) -> NamespaceId {
 
 /// Reads an id that a runtime or a provider chose.
 pub fn id<'a>(text: &'a str, field: &str, fields: &mut Fields) -> &'a str {
-    let fits = !text.is_empty() && text.chars().count() <= ID_CHARS && !text.chars().any(char::is_control);
-    fields.require(fits, field, format!("must be 1-{ID_CHARS} characters without control characters"));
+    bounded(text, ID_CHARS, field, fields)
+}
+
+/// Reads an id or a name that may be left out.
+pub fn optional_id<'a>(text: &'a str, field: &str, fields: &mut Fields) -> Option<&'a str> {
+    if text.is_empty() { None } else { Some(id(text, field, fields)) }
+}
+
+fn bounded<'a>(text: &'a str, most: usize, field: &str, fields: &mut Fields) -> &'a str {
+    let fits = !text.is_empty() && text.chars().count() <= most && !text.chars().any(char::is_control);
+    fields.require(fits, field, format!("must be 1-{most} characters without control characters"));
     text
 }
 
 /// Reads a session's id.
 pub fn session_id(text: &str, fields: &mut Fields) -> SessionId {
-    SessionId::from(id(text, "session_id", fields))
+    SessionId::from(bounded(text, SESSION_CHARS, "session_id", fields))
+}
+
+/// Reads the id of another session, where one is given.
+pub fn other_session(text: &str, field: &str, fields: &mut Fields) -> Option<SessionId> {
+    if text.is_empty() { None } else { Some(SessionId::from(bounded(text, SESSION_CHARS, field, fields))) }
+}
+
+/// Reads the caller's key for a change, where one is given.
+pub fn request_id(text: &str, fields: &mut Fields) -> String {
+    optional_id(text, "request_id", fields).unwrap_or_default().to_owned()
+}
+
+/// Reads how long something took; nothing is no time.
+pub fn span(span: Option<&prost_types::Duration>, field: &str, fields: &mut Fields) -> Duration {
+    let Some(span) = span else { return Duration::ZERO };
+    let read = Duration::try_from(*span);
+    fields.require(read.is_ok(), field, "must be 0 or more");
+    read.unwrap_or_default()
 }
 
 /// Reads a step id, where one is given.

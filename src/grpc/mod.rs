@@ -1,7 +1,7 @@
 //! The gRPC layer: converts in, calls the engine, converts out. Decides nothing.
 //!
-//! One file a service. [`Api`] stands behind all four, and every request passes [`Api::serve`]: it bounds how many are
-//! in work, gives each a deadline, and counts it.
+//! One file a service. [`Api`] stands behind all four, and every request passes [`Api::serve`] or
+//! [`Api::serve_stream`]: they bound how many are in work, give each a deadline, and count it.
 
 mod convert;
 mod policy;
@@ -9,6 +9,7 @@ mod registry;
 mod session;
 mod stats;
 pub mod status;
+mod stream;
 mod words;
 
 use std::future::Future;
@@ -17,12 +18,12 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tonic::{Code, Response, Status};
-use tonic_types::ErrorDetails;
 
 use crate::config::Limits;
 use crate::engine::Engine;
-use crate::proto::ErrorReason;
 use crate::telemetry::metrics::{Metrics, Shed};
+
+use stream::{Account, Bounded, Messages};
 
 /// What stands behind every service.
 #[derive(Clone)]
@@ -31,13 +32,16 @@ pub struct Api {
     metrics: Metrics,
     limits: Limits,
     permits: Arc<Semaphore>,
+    /// Bytes of catalogs that may be in memory at once, over all imports.
+    import_bytes: Arc<Semaphore>,
 }
 
 impl Api {
     /// Puts the layer on an engine.
     pub fn new(engine: Arc<Engine>, metrics: Metrics, limits: Limits) -> Self {
         let permits = Arc::new(Semaphore::new(limits.requests));
-        Self { engine, metrics, limits, permits }
+        let import_bytes = Arc::new(Semaphore::new(limits.import_bytes));
+        Self { engine, metrics, limits, permits, import_bytes }
     }
 
     /// Serves one request: counted, within a deadline, and shed early where too many are in work.
@@ -67,6 +71,35 @@ impl Api {
         answer.map(Response::new)
     }
 
+    /// Serves one request that is answered by a stream: as any other until the stream begins, and within a deadline of
+    /// its own until it ends.
+    async fn serve_stream<T: Send + 'static>(
+        &self,
+        method: &str,
+        work: impl Future<Output = Result<Messages<T>, Status>>,
+    ) -> Result<Response<Messages<T>>, Status> {
+        let clock = self.engine.clock().clone();
+        let started = clock.monotonic();
+        let request = self.metrics.request_started(method);
+        let begun = match self.permit() {
+            Ok(permit) => {
+                within(Duration::from_secs(self.limits.request_secs), work).await.map(|messages| (permit, messages))
+            }
+            Err(status) => Err(status),
+        };
+        match begun {
+            Ok((permit, messages)) => {
+                let account = Account { request, _permit: permit, started, clock };
+                let most = Duration::from_secs(self.limits.stream_secs);
+                Ok(Response::new(Box::pin(Bounded::new(messages, account, most))))
+            }
+            Err(status) => {
+                request.end(status.code(), clock.monotonic().saturating_sub(started));
+                Err(status)
+            }
+        }
+    }
+
     fn permit(&self) -> Result<OwnedSemaphorePermit, Status> {
         self.permits.clone().try_acquire_owned().map_err(|_| {
             self.metrics.shed(Shed::Requests);
@@ -78,10 +111,7 @@ impl Api {
 async fn within<T>(most: Duration, work: impl Future<Output = Result<T, Status>>) -> Result<T, Status> {
     match tokio::time::timeout(most, work).await {
         Ok(answer) => answer,
-        Err(_) => {
-            let message = format!("not done within {} s; try again", most.as_secs());
-            Err(status::status(Code::DeadlineExceeded, ErrorReason::Overloaded, message, ErrorDetails::new()))
-        }
+        Err(_) => Err(status::too_late(most)),
     }
 }
 

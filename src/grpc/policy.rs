@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use tonic::{Request, Response, Status};
 
-use super::convert::namespace;
+use super::Api;
+use super::convert::{self, namespace};
 use super::status::Fields;
-use super::{Api, in_background};
 use crate::core::event::PolicySet;
 use crate::core::namespace::commands::Refusal;
 use crate::core::policy::{KEYS, Policy};
@@ -54,15 +54,15 @@ impl Api {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
         fields.require(!request.values.is_empty(), "values", "must name at least one key");
+        let request_id = convert::request_id(&request.request_id, &mut fields);
         fields.finish()?;
         let values: BTreeMap<String, String> = request.values.into_iter().collect();
         // Values that no policy takes must not leave an empty namespace behind.
         if self.engine.namespace(&space).is_err() {
             Policy::default().with(&values).map_err(Refusal::Policy)?;
         }
-        let engine = self.engine.clone();
-        let handle = in_background(move || engine.namespace_or_new(&space)).await??;
-        let set = PolicySet { request_id: request.request_id, actor: super::registry::ACTOR.into(), values };
+        let handle = self.engine.namespace_or_new(&space).await?;
+        let set = PolicySet { request_id, actor: super::registry::ACTOR.into(), values };
         let version = handle.set_policy(set, request.expected_version).await?;
         Ok(proto::SetPolicyResponse { version, durable: true })
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use tokio::sync::OwnedSemaphorePermit;
 use tonic::{Code, Request, Response, Status, Streaming};
 use tonic_types::ErrorDetails;
 
@@ -14,7 +15,7 @@ use super::{Api, in_background, words};
 use crate::core::admission::{self, Checked, JsonRefusal, Violation, ViolationCode, parse_json};
 use crate::core::definition::{Definition, DerivedField, Json};
 use crate::core::event::{AdmissionResult, Event, MoveCause, ToolAction, ToolChanged};
-use crate::core::ids::{Seq, ToolId, Version};
+use crate::core::ids::{NamespaceId, Seq, ToolId, Version};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Admission, Batch, Registered, Registration};
 use crate::core::policy::{AdmissionPolicy, Policy};
@@ -24,6 +25,7 @@ use crate::engine::Handle;
 use crate::import::{self, Shape};
 use crate::proto;
 use crate::proto::registry_service_server::RegistryService;
+use crate::telemetry::metrics::Shed;
 
 /// Who is written down as the actor of a change until callers have names.
 pub const ACTOR: &str = "operator";
@@ -94,6 +96,7 @@ impl Api {
         let space = namespace(&request.namespace, &mut fields);
         let n_tools = request.tools.len();
         fields.require((1..=TOOLS).contains(&n_tools), "tools", format!("must be 1-{TOOLS} tools"));
+        let request_id = convert::request_id(&request.request_id, &mut fields);
         fields.finish()?;
         // A dry run makes no namespace; where there is none, the default policy stands for its own.
         let known = self.engine.namespace(&space).ok();
@@ -105,7 +108,7 @@ impl Api {
         let all_or_none = request.atomic || n_tools == 1;
         let batch = if all_or_none { Batch::Atomic } else { Batch::PerItem };
         let registration = Registration {
-            request_id: request.request_id,
+            request_id,
             actor: ACTOR.into(),
             checked: read.checked,
             batch,
@@ -114,10 +117,7 @@ impl Api {
         };
         let is_taken = !request.dry_run && (batch == Batch::PerItem || read.unreadable.is_empty());
         let registered = if is_taken {
-            let engine = self.engine.clone();
-            let name = space.clone();
-            let handle = in_background(move || engine.namespace_or_new(&name)).await??;
-            handle.register(registration).await?
+            self.engine.namespace_or_new(&space).await?.register(registration).await?
         } else {
             let decide = move |namespace: &Namespace| namespace.decide_register(&registration);
             match known {
@@ -128,7 +128,9 @@ impl Api {
         let mut admissions = registered.admissions;
         admissions.extend(read.unreadable);
         admissions.sort_by_key(|admission| admission.index);
-        self.count(&space, &admissions);
+        if !request.dry_run {
+            self.count(&space, &admissions);
+        }
         if all_or_none && !request.dry_run {
             refuse_if_any(&admissions)?;
         }
@@ -136,10 +138,13 @@ impl Api {
         Ok(proto::RegisterToolsResponse { admissions, durable: !request.dry_run })
     }
 
-    fn count(&self, space: &crate::core::ids::NamespaceId, admissions: &[Admission]) {
-        let metrics = self.metrics.namespace(space);
+    /// Counts admissions; a name that is no namespace gets no series.
+    fn count(&self, space: &NamespaceId, admissions: &[Admission]) {
+        let metrics = self.engine.namespace(space).ok().map(|_| self.metrics.namespace(space));
         for admission in admissions {
-            metrics.admitted(admission.result, 1);
+            if let Some(metrics) = &metrics {
+                metrics.admitted(admission.result, 1);
+            }
             self.metrics.found(&admission.violations);
             self.metrics.found(&admission.warnings);
         }
@@ -169,8 +174,10 @@ impl Api {
         };
         let is_source = target.source.is_empty() || admission::fits_source(&target.source);
         fields.require(is_source, "target.source", "must be 1-64 characters of A-Za-z0-9_.-");
+        let request_id = convert::request_id(&target.request_id, &mut fields);
         fields.finish()?;
         let mut bytes = Vec::new();
+        let mut held = Vec::new();
         while let Some(message) = parts.message().await? {
             let Some(Part::Chunk(chunk)) = message.part else {
                 let mut fields = Fields::default();
@@ -187,17 +194,20 @@ impl Api {
                 );
                 fields.finish_as(proto::ErrorReason::TooLarge)?;
             }
+            held.push(self.room_for(chunk.len())?);
             bytes.extend_from_slice(&chunk);
         }
-        let engine = self.engine.clone();
-        let name = space.clone();
-        let handle = in_background(move || engine.namespace_or_new(&name)).await??;
+        let handle = self.engine.namespace_or_new(&space).await?;
         let policy = handle.view().policy.admission.clone();
         let file_name = target.file_name.clone();
         let source = (!target.source.is_empty()).then(|| target.source.clone());
-        let read = in_background(move || read_catalog(&bytes, shape, &file_name, source.as_deref(), &policy)).await??;
+        let read = in_background(move || {
+            let _held = held;
+            read_catalog(&bytes, shape, &file_name, source.as_deref(), &policy)
+        })
+        .await??;
         let registration = Registration {
-            request_id: target.request_id,
+            request_id,
             actor: ACTOR.into(),
             checked: read.checked,
             batch: Batch::PerItem,
@@ -210,6 +220,15 @@ impl Api {
         admissions.sort_by_key(|admission| admission.index);
         self.count(&space, &admissions);
         Ok(import_answer(&admissions, n_withdrawn))
+    }
+
+    /// Takes a part of the memory that all imports share.
+    fn room_for(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit, Status> {
+        let n_bytes = u32::try_from(n_bytes).unwrap_or(u32::MAX);
+        self.import_bytes.clone().try_acquire_many_owned(n_bytes).map_err(|_| {
+            self.metrics.shed(Shed::Requests);
+            status::overloaded("other imports take the memory that imports may take; try again")
+        })
     }
 
     async fn list_page(&self, request: proto::ListToolsRequest) -> Result<proto::ListToolsResponse, Status> {
@@ -278,10 +297,11 @@ impl Api {
         let id = tool_id(&request.tool.unwrap_or_default(), &mut fields);
         let action = words::tool_action(request.action);
         fields.require(action.is_some(), "action", format!("must be one of {}", convert::words::<ToolAction>()));
+        let request_id = convert::request_id(&request.request_id, &mut fields);
         fields.finish()?;
         let handle = self.engine.namespace(&space)?;
         let change = ToolChanged {
-            request_id: request.request_id,
+            request_id,
             actor: ACTOR.into(),
             tool: id.clone(),
             action: action.unwrap_or(ToolAction::Unpin),
@@ -304,8 +324,7 @@ impl Api {
         handle.flush().await?;
         let size = page_size(request.page_size);
         let engine = self.engine.clone();
-        let moves = in_background(move || engine.read_moves(&space, tool.as_ref(), before, size + 1)).await?;
-        let moves = moves.map_err(|error| status::internal("the log cannot be read", &error))?;
+        let moves = in_background(move || engine.read_moves(&space, tool.as_ref(), before, size + 1)).await??;
         let has_more = moves.len() > size;
         let transitions: Vec<proto::Transition> = moves.iter().take(size).filter_map(transition).collect();
         let last = transitions.last().filter(|_| has_more).map(|last| last.sequence.to_string());

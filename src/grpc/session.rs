@@ -1,33 +1,34 @@
 //! `SessionService`: what an agent runtime speaks.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::pin::Pin;
+use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
-use tokio_stream::Stream;
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
 
 use super::convert::{self, namespace, session_id, step_id};
 use super::status::Fields;
+use super::stream::Messages;
 use super::{Api, in_background, words};
 use crate::core::block::{self, Exclusion};
 use crate::core::checking::{CallKind, Checked, RawCall};
 use crate::core::event::{
-    Block, Delivery, Format, Judge, Judgement, Origin, OwnTool, PoolSpec, SessionSpec, StepEnd, Verdict,
+    Block, Delivery, Format, Judge, Judgement, Origin, OwnTool, PoolSpec, SessionSpec, StepEnd, StepPlanned, Verdict,
 };
-use crate::core::ids::{Alias, CallId, Generation, Selector, SessionId, StepId, ToolId};
+use crate::core::ids::{Alias, CallId, Generation, Selector, SessionId, StepId, ToolId, UnixMillis};
 use crate::core::planning::StepAsk;
 use crate::core::recall::Ask;
 use crate::core::render::Form;
 use crate::core::retrieval::Query;
+use crate::core::session::Session;
 use crate::core::view::View;
-use crate::engine::Handle;
-use crate::engine::journal::Durable;
-use crate::engine::steps::{Outcome, Reports};
+use crate::engine::steps::{Outcome, Reported, Reports};
+use crate::engine::{EngineError, Handle};
 use crate::proto;
 use crate::proto::session_service_server::SessionService;
+use crate::telemetry::metrics::Shed;
 
 /// A block larger than this is read as a stream.
 const BLOCK_BYTES: usize = 1 << 20;
@@ -38,11 +39,12 @@ const BATCH: usize = 256;
 /// Most names in a list of a request.
 const NAMES: usize = 4_096;
 
-type PieceStream = Pin<Box<dyn Stream<Item = Result<proto::ReadSessionResponse, Status>> + Send>>;
+/// Longest `source/name`: 64 and 128 characters, and the slash.
+const SELECTOR_BYTES: usize = 193;
 
 #[tonic::async_trait]
 impl SessionService for Api {
-    type ReadSessionStream = PieceStream;
+    type ReadSessionStream = Messages<proto::ReadSessionResponse>;
 
     async fn open_session(
         &self,
@@ -55,7 +57,7 @@ impl SessionService for Api {
         &self,
         request: Request<proto::ReadSessionRequest>,
     ) -> Result<Response<Self::ReadSessionStream>, Status> {
-        self.serve("/toolcrib.v1.SessionService/ReadSession", self.read(request.into_inner())).await
+        self.serve_stream("/toolcrib.v1.SessionService/ReadSession", self.read(request.into_inner())).await
     }
 
     async fn plan_step(
@@ -137,37 +139,40 @@ impl Api {
         let allow = selectors(&pool.allow, "pool.allow", &mut fields);
         let deny = selectors(&pool.deny, "pool.deny", &mut fields);
         fields.require(pool.must_have.len() <= NAMES, "pool.must_have", format!("must be at most {NAMES} names"));
+        let model = convert::optional_id(&request.model, "model", &mut fields).unwrap_or_default();
+        let parent = convert::other_session(&request.parent_session_id, "parent_session_id", &mut fields);
+        let fork_of = convert::other_session(&request.fork_of, "fork_of", &mut fields);
         fields.finish()?;
 
         let handle = self.engine.namespace(&space)?;
         let view = handle.view();
         let (must_have, mut excluded) = must_have(&view, &pool.must_have);
-        let window = match request.context_window {
-            0 => view.policy.session.default_window,
-            window => window,
-        };
-        let parent = |text: &str| (!text.is_empty()).then(|| SessionId::from(text));
         let spec = Arc::new(SessionSpec {
             format: format.unwrap_or(Format::Mcp),
             delivery: delivery.unwrap_or(Delivery::Invoke),
-            model: request.model,
-            window,
+            model: model.to_owned(),
+            window: request.context_window,
             pool: PoolSpec { allow, deny, must_have },
             own_tools,
             on_demand_budget: request.on_demand_budget,
             ephemeral: request.ephemeral,
-            parent: parent(&request.parent_session_id),
-            fork_of: parent(&request.fork_of),
+            parent,
+            fork_of,
             played: request.played,
         });
-        let opened = handle.open_session(id, spec.clone()).await?;
+        let opened = handle.open_session(id, spec.clone()).await.inspect_err(|error| {
+            if matches!(error, EngineError::TooManySessions(_)) {
+                self.metrics.shed(Shed::Sessions);
+            }
+        })?;
         let view = handle.view();
+        excluded.extend(selecting_nothing(&view, &spec));
         for tool in &spec.pool.must_have {
             if let Some(why) = block::exclusion(&view.registry, &spec, tool) {
                 excluded.push(convert::exclusion(&tool.to_string(), why));
             }
         }
-        let durable = is_durable(opened.durable).await;
+        let durable = opened.durable.await.is_ok();
         let is_known = request.known_digest == opened.block.digest.to_string();
         let with_pieces = !is_known && fits_reply(&opened.block);
         Ok(proto::OpenSessionResponse {
@@ -181,31 +186,33 @@ impl Api {
         })
     }
 
-    async fn read(&self, request: proto::ReadSessionRequest) -> Result<PieceStream, Status> {
+    async fn read(&self, request: proto::ReadSessionRequest) -> Result<Messages<proto::ReadSessionResponse>, Status> {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
         let id = session_id(&request.session_id, &mut fields);
+        fields.require(request.names.len() <= NAMES, "names", format!("must be at most {NAMES}"));
         fields.finish()?;
         let handle = self.engine.namespace(&space)?;
-        let session = handle.with_session(&id, |front| Ok(front.session.clone()))?;
+        let (spec, block, steps) = handle.with_session(&id, |front| {
+            let steps: Vec<Arc<StepPlanned>> = front.session.steps().map(|step| step.planned.clone()).collect();
+            Ok((front.session.spec().clone(), front.session.block().cloned(), steps))
+        })?;
         let view = handle.view();
         let wanted: BTreeSet<Alias> = request.names.iter().map(|name| Alias::from(name.as_str())).collect();
-        let is_wanted = |names: &[Alias]| wanted.is_empty() || names.iter().any(|name| wanted.contains(name));
-        let mut answers = Vec::new();
-        if let Some(block) = session.block().filter(|_| !request.issued_only) {
-            for piece in block.pieces.iter().filter(|piece| is_wanted(&piece.names)) {
-                answers.push(proto::ReadSessionResponse { piece: Some(convert::piece(piece)), step_id: String::new() });
-            }
-        }
-        for step in session.steps() {
-            for piece in view.pieces(session.spec(), &step.planned.issued) {
-                if is_wanted(&piece.names) {
-                    let step_id = step.planned.step.to_string();
-                    answers.push(proto::ReadSessionResponse { piece: Some(convert::piece(&piece)), step_id });
-                }
-            }
-        }
-        Ok(Box::pin(tokio_stream::iter(answers.into_iter().map(Ok))))
+        let is_wanted = move |names: &[Alias]| wanted.is_empty() || names.iter().any(|name| wanted.contains(name));
+        // Each piece is written when the reader has room for it: a stream holds what the session holds anyway.
+        let in_block = block.filter(|_| !request.issued_only).into_iter().flat_map(|block| {
+            let n_pieces = block.pieces.len();
+            (0..n_pieces).map(move |i| (block.pieces[i].clone(), String::new()))
+        });
+        let issued = steps.into_iter().flat_map(move |planned| {
+            let step_id = planned.step.to_string();
+            view.pieces(&spec, &planned.issued).into_iter().map(move |piece| (piece, step_id.clone()))
+        });
+        let answers = in_block.chain(issued).filter(move |(piece, _)| is_wanted(&piece.names));
+        let messages = answers
+            .map(|(piece, step_id)| Ok(proto::ReadSessionResponse { piece: Some(convert::piece(&piece)), step_id }));
+        Ok(Box::pin(tokio_stream::iter(messages)))
     }
 
     fn plan(&self, request: &proto::PlanStepRequest) -> Result<proto::PlanStepResponse, Status> {
@@ -319,11 +326,10 @@ impl Api {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
         let id = session_id(&request.session_id, &mut fields);
-        let handle =
+        let (handle, reported) =
             self.take_reports(&space, &id, &request.outcomes, &request.endings, request.usage.as_ref(), fields)?;
-        let (handle, acks) = handle;
-        let durable = if request.durable { handle.flush().await? } else { false };
-        Ok(proto::ReportOutcomesResponse { acks, durable })
+        let durable = request.durable && handle.flush().await? && reported.all_taken;
+        Ok(proto::ReportOutcomesResponse { acks: convert::acks(&reported.acks), durable })
     }
 
     fn take_reports(
@@ -334,16 +340,16 @@ impl Api {
         endings: &[proto::StepEnding],
         usage: Option<&proto::Usage>,
         mut fields: Fields,
-    ) -> Result<(Arc<Handle>, Vec<proto::OutcomeAck>), Status> {
+    ) -> Result<(Arc<Handle>, Reported), Status> {
         let reports = reports(outcomes, endings, usage, &mut fields);
         fields.finish()?;
         let handle = self.engine.namespace(space)?;
-        let acks = handle.report(id, &reports);
+        let reported = handle.report(id, &reports);
         let metrics = self.metrics.namespace(space);
-        for ack in &acks {
+        for ack in &reported.acks {
             metrics.outcome(ack.result);
         }
-        Ok((handle, convert::acks(&acks)))
+        Ok((handle, reported))
     }
 
     async fn refresh(&self, request: proto::RefreshSessionRequest) -> Result<proto::RefreshSessionResponse, Status> {
@@ -357,7 +363,7 @@ impl Api {
         let opened = handle.refresh_session(id, Generation(request.generation), keep).await?;
         let view = handle.view();
         let taken = convert::pending(&view, &opened.taken);
-        let durable = is_durable(opened.durable).await;
+        let durable = opened.durable.await.is_ok();
         Ok(proto::RefreshSessionResponse {
             block: Some(convert::block(&opened.block, opened.session.generation(), fits_reply(&opened.block))),
             taken,
@@ -400,24 +406,26 @@ impl Api {
     async fn list(&self, request: proto::ListSessionsRequest) -> Result<proto::ListSessionsResponse, Status> {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
+        let after = Place::read(&request.page_token);
+        let is_token = after.is_some() || request.page_token.is_empty();
+        fields.require(is_token, "page_token", "must be next_page_token of the page before");
         fields.finish()?;
         let size = super::registry::page_size(request.page_size);
         let handle = self.engine.namespace(&space)?;
         let page = handle
             .look(move |namespace| {
-                let open = || namespace.sessions().filter(|session| session.ended().is_none());
-                let mut page: Vec<proto::SessionRecord> = open()
-                    .filter(|session| session.id().as_str() > request.page_token.as_str())
-                    .take(size + 1)
-                    .map(|session| convert::session_record(session, namespace.policy()))
-                    .collect();
-                let has_more = page.len() > size;
-                page.truncate(size);
-                let next = page.last().filter(|_| has_more).map(|last| last.session_id.clone());
+                let mut open: Vec<&Session> =
+                    namespace.sessions().filter(|session| session.ended().is_none()).collect();
+                open.sort_by_cached_key(|session| Place::of(session));
+                let total_size = open.len() as u32;
+                let mut rest =
+                    open.into_iter().filter(|session| after.as_ref().is_none_or(|after| Place::of(session) > *after));
+                let page: Vec<&Session> = rest.by_ref().take(size).collect();
+                let last = page.last().filter(|_| rest.next().is_some());
                 proto::ListSessionsResponse {
-                    sessions: page,
-                    next_page_token: next.unwrap_or_default(),
-                    total_size: open().count() as u32,
+                    next_page_token: last.map(|last| Place::of(last).to_string()).unwrap_or_default(),
+                    sessions: page.iter().map(|one| convert::session_record(one, namespace.policy())).collect(),
+                    total_size,
                 }
             })
             .await?;
@@ -428,17 +436,31 @@ impl Api {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
         let id = session_id(&request.session_id, &mut fields);
-        let (handle, acks) = self.take_reports(&space, &id, &request.outcomes, &request.endings, None, fields)?;
-        let durable = is_durable(handle.close_session(id).await?).await;
-        Ok(proto::CloseSessionResponse { acks, durable })
+        let (handle, reported) = self.take_reports(&space, &id, &request.outcomes, &request.endings, None, fields)?;
+        // The close stands behind the outcomes in the log, so once it is on disk they are.
+        let durable = handle.close_session(id).await?.await.is_ok() && reported.all_taken;
+        Ok(proto::CloseSessionResponse { acks: convert::acks(&reported.acks), durable })
     }
 }
 
-/// Waits for the disk; what was on it before is durable too.
-async fn is_durable(durable: Option<Durable>) -> bool {
-    match durable {
-        Some(durable) => durable.await.is_ok(),
-        None => true,
+/// A session's place in the list: the newest first, those of one moment by id. Written `opened:id`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Place(Reverse<UnixMillis>, SessionId);
+
+impl Place {
+    fn of(session: &Session) -> Self {
+        Self(Reverse(session.opened()), session.id().clone())
+    }
+
+    fn read(token: &str) -> Option<Self> {
+        let (opened, id) = token.split_once(':')?;
+        Some(Self(Reverse(UnixMillis(opened.parse().ok()?)), SessionId::from(id)))
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.0.0.0, self.1)
     }
 }
 
@@ -463,13 +485,29 @@ fn selectors(list: &[String], field: &str, fields: &mut Fields) -> BTreeSet<Sele
     let mut selectors = BTreeSet::new();
     for (i, text) in list.iter().enumerate() {
         match text.parse() {
-            Ok(selector) => {
+            Ok(selector) if text.len() <= SELECTOR_BYTES => {
                 selectors.insert(selector);
             }
-            Err(_) => fields.refuse(format!("{field}[{i}]"), "must be source/name or source/*"),
+            _ => fields.refuse(format!("{field}[{i}]"), "must be source/name or source/*"),
         }
     }
     selectors
+}
+
+/// Names what stands in `allow` and selects nothing that the session can use.
+fn selecting_nothing(view: &View, spec: &SessionSpec) -> Vec<proto::Exclusion> {
+    let mut excluded = Vec::new();
+    for selector in &spec.pool.allow {
+        let why = match selector {
+            Selector::Tool(tool) => block::exclusion(&view.registry, spec, tool),
+            Selector::Source(source) => {
+                let is_known = view.registry.iter().any(|(tool, _)| tool.source == *source);
+                (!is_known).then_some(Exclusion::Unknown)
+            }
+        };
+        excluded.extend(why.map(|why| convert::exclusion(&selector.to_string(), why)));
+    }
+    excluded
 }
 
 /// Finds must-haves by `source/name` or by the name that models see; those that are not there are named.
@@ -514,6 +552,9 @@ fn reports<'a>(
             None => fields.require(!ending.step_id.is_empty(), &field, "must be a step_id as PlanStep returned it"),
         }
     }
+    if let Some(usage) = usage {
+        step_id(&usage.step_id, "usage.step_id", fields);
+    }
     let usage = usage.map(|usage| (usage.input_tokens, usage.cached_tokens, usage.miss_reason.clone()));
     Reports { outcomes, endings: ends, usage }
 }
@@ -534,7 +575,8 @@ fn read_outcome<'a>(i: usize, outcome: &'a proto::Outcome, fields: &mut Fields) 
         &field("judge"),
         "must be label, person or model where there is a verdict",
     );
-    let duration = outcome.duration.as_ref().and_then(|d| Duration::try_from(*d).ok()).unwrap_or_default();
+    let duration = convert::span(outcome.duration.as_ref(), &field("duration"), fields);
+    let retry_of = convert::optional_id(&outcome.retry_of, &field("retry_of"), fields);
     let judged = |verdict: Verdict| Judgement { verdict, judge: judge.unwrap_or(Judge::Label) };
     Outcome {
         call_id: CallId::from(call_id),
@@ -543,7 +585,7 @@ fn read_outcome<'a>(i: usize, outcome: &'a proto::Outcome, fields: &mut Fields) 
         ending: ending.unwrap_or(crate::core::event::Ending::Unspecified),
         message: &outcome.message,
         duration,
-        retry_of: (!outcome.retry_of.is_empty()).then(|| CallId::from(outcome.retry_of.as_str())),
+        retry_of: retry_of.map(CallId::from),
         arguments: &outcome.arguments,
         judgement: verdict.map(judged),
     }

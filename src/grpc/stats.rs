@@ -2,15 +2,14 @@
 
 use std::cmp::Reverse;
 use std::ops::ControlFlow;
-use std::pin::Pin;
 
-use tokio_stream::Stream;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
 use super::Api;
 use super::convert::{self, namespace};
 use super::status::{self, Fields};
+use super::stream::Messages;
 use crate::core::event::{CacheBreak, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, ToolState, Verdict};
 use crate::core::ids::{Seq, ToolId};
 use crate::core::namespace::{Exposure, Namespace};
@@ -27,11 +26,9 @@ const EXPORT_BYTES: usize = 256 * 1024;
 /// Messages of an export that wait for a slow reader.
 const EXPORT_QUEUE: usize = 4;
 
-type LineStream = Pin<Box<dyn Stream<Item = Result<proto::ExportTrafficResponse, Status>> + Send>>;
-
 #[tonic::async_trait]
 impl StatsService for Api {
-    type ExportTrafficStream = LineStream;
+    type ExportTrafficStream = Messages<proto::ExportTrafficResponse>;
 
     async fn get_stats(
         &self,
@@ -44,7 +41,7 @@ impl StatsService for Api {
         &self,
         request: Request<proto::ExportTrafficRequest>,
     ) -> Result<Response<Self::ExportTrafficStream>, Status> {
-        self.serve("/toolcrib.v1.StatsService/ExportTraffic", self.export(request.into_inner())).await
+        self.serve_stream("/toolcrib.v1.StatsService/ExportTraffic", self.export(request.into_inner())).await
     }
 }
 
@@ -70,7 +67,10 @@ impl Api {
         Ok(proto::GetStatsResponse { figures })
     }
 
-    async fn export(&self, request: proto::ExportTrafficRequest) -> Result<LineStream, Status> {
+    async fn export(
+        &self,
+        request: proto::ExportTrafficRequest,
+    ) -> Result<Messages<proto::ExportTrafficResponse>, Status> {
         let mut fields = Fields::default();
         let space = namespace(&request.namespace, &mut fields);
         let kind = proto::ExportKind::try_from(request.kind).unwrap_or(proto::ExportKind::Unspecified);
@@ -101,7 +101,7 @@ impl Api {
                     let _ = lines.send();
                 }
                 Err(error) => {
-                    let _ = lines.fail(status::internal("the log cannot be read", &error));
+                    let _ = lines.fail(error.into());
                 }
             }
         });

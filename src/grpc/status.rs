@@ -21,11 +21,26 @@ const RETRY_SOON: Duration = Duration::from_millis(200);
 /// When to try again after the store refused.
 const RETRY_STORE: Duration = Duration::from_secs(1);
 
+/// Bytes of field names and descriptions in one refusal. A status travels in HTTP/2 headers, twice (as a sentence, and in
+/// base64 as details), and clients take as little as 8 KiB of those; a larger one would reach them as a broken stream.
+const NAMED_BYTES: usize = 2_560;
+
+/// Bytes of one text in a refusal.
+const TEXT_BYTES: usize = 512;
+
 /// Puts a status together.
 pub fn status(code: Code, reason: ErrorReason, message: impl Into<String>, mut details: ErrorDetails) -> Status {
     let word = reason.as_str_name().trim_start_matches("ERROR_REASON_");
     details.set_error_info(word, DOMAIN, HashMap::new());
     Status::with_error_details(code, message, details)
+}
+
+/// Cuts a text that may hold what a client sent.
+fn shorten(text: &mut String) {
+    if text.len() > TEXT_BYTES {
+        text.truncate(text.floor_char_boundary(TEXT_BYTES));
+        text.push('…');
+    }
 }
 
 /// Fields of a request that cannot be taken, gathered so that all are named at once.
@@ -55,8 +70,24 @@ impl Fields {
         if self.0.is_empty() {
             return Ok(());
         }
-        let said: Vec<String> = self.0.iter().map(|v| format!("{}: {}", v.field, v.description)).collect();
-        let details = ErrorDetails::with_bad_request(self.0);
+        let n_violations = self.0.len();
+        let mut named = Vec::new();
+        let mut room = NAMED_BYTES;
+        for mut violation in self.0 {
+            shorten(&mut violation.field);
+            shorten(&mut violation.description);
+            let size = violation.field.len() + violation.description.len();
+            if size > room {
+                break;
+            }
+            room -= size;
+            named.push(violation);
+        }
+        let mut said: Vec<String> = named.iter().map(|v| format!("{}: {}", v.field, v.description)).collect();
+        if named.len() < n_violations {
+            said.push(format!("and {} more", n_violations - named.len()));
+        }
+        let details = ErrorDetails::with_bad_request(named);
         Err(status(Code::InvalidArgument, reason, said.join("; "), details))
     }
 }
@@ -65,6 +96,12 @@ impl Fields {
 pub fn overloaded(message: &str) -> Status {
     let details = ErrorDetails::with_retry_info(Some(RETRY_SOON));
     status(Code::ResourceExhausted, ErrorReason::Overloaded, message, details)
+}
+
+/// A request, or a stream, that took longer than it may. What it asked for may have been done, or be done yet.
+pub fn too_late(most: Duration) -> Status {
+    let message = format!("not done within {} s; send a change again with the same request_id", most.as_secs());
+    status(Code::DeadlineExceeded, ErrorReason::Deadline, message, ErrorDetails::new())
 }
 
 /// Something that is our own fault; logged here, since nobody else will see it.
@@ -114,6 +151,12 @@ impl From<EngineError> for Status {
                 let message = format!("the store takes no writes, planning goes on: {error}");
                 status(Code::Unavailable, ErrorReason::StoreNotWritable, message, details)
             }
+            EngineError::NotReadable(error) if error.is_passing() => {
+                let details = ErrorDetails::with_retry_info(Some(RETRY_STORE));
+                let message = format!("the log cannot be read now: {error}");
+                status(Code::Unavailable, ErrorReason::StoreNotWritable, message, details)
+            }
+            EngineError::NotReadable(error) => internal("the log cannot be read", &error),
             EngineError::Stopping => {
                 let details = ErrorDetails::with_retry_info(Some(RETRY_STORE));
                 status(Code::Unavailable, ErrorReason::Stopping, "the daemon is stopping", details)

@@ -1,7 +1,7 @@
-//! The door: how many connections there may be, and how long a new one may say nothing.
+//! The door: how many connections there may be, and how long a new one may take to say that it speaks HTTP/2.
 //!
-//! Stands in front of the library's acceptor, which knows no bound on connections, waits for ever on a silent one, and
-//! spins when the process is out of file descriptors.
+//! Stands in front of the library's acceptor, which knows no bound on connections, waits for ever on one that is silent
+//! or stops in the middle of its first words, and spins when the process is out of file descriptors.
 
 use std::io;
 use std::pin::Pin;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
@@ -18,13 +18,16 @@ use tonic::transport::server::{Connected, TcpConnectInfo};
 
 use crate::telemetry::metrics::{Metrics, Shed};
 
+/// What every HTTP/2 client says first (RFC 9113, 3.4).
+const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+
 /// Connections that wait for the server to take them over.
 const QUEUE: usize = 64;
 
 /// Pause after a failed accept, which is most often a lack of file descriptors.
 const PAUSE: Duration = Duration::from_millis(100);
 
-/// Accepts connections until it is stopped: at most `most` at once, each of which must send something within
+/// Accepts connections until it is stopped: at most `most` at once, each of which must send the preface of HTTP/2 within
 /// `first_bytes`.
 pub fn accept(
     listener: TcpListener,
@@ -41,7 +44,7 @@ pub fn accept(
                 () = stop.cancelled() => return,
                 accepted = listener.accept() => accepted,
             };
-            let Ok((stream, _)) = accepted else {
+            let Ok((mut stream, _)) = accepted else {
                 tokio::time::sleep(PAUSE).await;
                 continue;
             };
@@ -51,12 +54,13 @@ pub fn accept(
             };
             let sender = sender.clone();
             tokio::spawn(async move {
-                let mut first = [0];
-                let spoke = tokio::time::timeout(first_bytes, stream.peek(&mut first)).await;
-                if matches!(spoke, Ok(Ok(n)) if n > 0) {
+                let mut first = [0; PREFACE.len()];
+                let spoke = tokio::time::timeout(first_bytes, stream.read_exact(&mut first)).await;
+                if matches!(spoke, Ok(Ok(_))) && first == *PREFACE {
                     // Latency counts more than packets: answers are small.
                     let _ = stream.set_nodelay(true);
-                    let _ = sender.send(Ok(Connection { stream, _slot: slot })).await;
+                    let connection = Connection { preface: PREFACE, ..Connection::new(stream, slot) };
+                    let _ = sender.send(Ok(connection)).await;
                 }
             });
         }
@@ -66,8 +70,17 @@ pub fn accept(
 
 /// A connection that holds its slot until it is dropped.
 pub struct Connection {
+    /// What was read at the door and the library has not been given yet.
+    preface: &'static [u8],
     stream: TcpStream,
     _slot: OwnedSemaphorePermit,
+}
+
+impl Connection {
+    /// Lets a stream hold a slot.
+    pub fn new(stream: TcpStream, slot: OwnedSemaphorePermit) -> Self {
+        Self { preface: &[], stream, _slot: slot }
+    }
 }
 
 impl Connected for Connection {
@@ -80,6 +93,12 @@ impl Connected for Connection {
 
 impl AsyncRead for Connection {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        if !self.preface.is_empty() {
+            let (now, later) = self.preface.split_at(self.preface.len().min(buf.remaining()));
+            buf.put_slice(now);
+            self.preface = later;
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_read(cx, buf)
     }
 }

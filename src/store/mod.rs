@@ -70,6 +70,17 @@ pub enum QueryBody {
     },
 }
 
+/// What a namespace was at a place in its log.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Snapshot {
+    /// The last record in it.
+    pub seq: Seq,
+    /// The stamp of that record.
+    pub at: UnixMillis,
+    /// The namespace.
+    pub body: Vec<u8>,
+}
+
 /// The writer's side: the only way into the log.
 pub trait Log: Send + 'static {
     /// Appends the units in one transaction and returns once they are on disk: all of them or, on an error, none
@@ -102,8 +113,8 @@ pub trait Reader: Send + Sync + 'static {
     /// Returns the namespaces that have a log, by name.
     fn namespaces(&self) -> Result<Vec<NamespaceId>, StoreError>;
 
-    /// Returns the newest snapshot and the place in the log that it stands for.
-    fn snapshot(&self, namespace: &NamespaceId) -> Result<Option<(Seq, Vec<u8>)>, StoreError>;
+    /// Returns the newest snapshot.
+    fn snapshot(&self, namespace: &NamespaceId) -> Result<Option<Snapshot>, StoreError>;
 
     /// Hands out the records behind `after`, in order, until `each` breaks.
     ///

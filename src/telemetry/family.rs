@@ -97,6 +97,15 @@ impl<W: Word + Ord> Counters<W> {
         }
     }
 
+    /// Shows a count that is kept elsewhere.
+    pub(super) fn show(&self, word: W, total: u64) {
+        for (own, counter) in &self.0 {
+            if *own == word {
+                counter.absolute(total);
+            }
+        }
+    }
+
     /// Shows the sum of the tallies.
     pub(super) fn mirror<'a>(&self, tallies: impl Iterator<Item = &'a Tally<W>> + Clone) {
         for (word, counter) in &self.0 {

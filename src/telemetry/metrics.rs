@@ -99,7 +99,7 @@ families! {
     LOG_COMMIT = histogram("toolcrib_log_commit_seconds", LATENCY, "Time to bring a batch of events to the disk");
     LOG_BATCH = histogram("toolcrib_log_batch_events", BATCH, "Events in a batch");
     LOG_QUEUE = gauge("toolcrib_log_queue_events", "Events that wait for the disk");
-    LOG_LOST = counter("toolcrib_log_lost_events_total", "Acknowledged events that did not reach the disk");
+    LOG_LOST = counter("toolcrib_log_lost_events_total", "Answered or acknowledged events that did not reach the disk");
     STORE_WRITABLE = gauge("toolcrib_store_writable", "1 while the store takes writes, else 0");
 
     // The server.
@@ -270,6 +270,11 @@ impl Metrics {
     /// Shows how many acknowledged events did not reach the disk since the daemon started.
     pub fn log_lost(&self, events: u64) {
         self.0.log_lost.absolute(events);
+    }
+
+    /// Shows how many events the full buffer of the log turned away since the daemon started.
+    pub fn log_shed(&self, events: u64) {
+        self.0.shed.show(Shed::LogBuffer, events);
     }
 
     /// Shows whether the store takes writes.

@@ -12,4 +12,6 @@ mod lives;
 mod registry;
 mod retrieval;
 mod scrape;
+mod serving;
 mod sessions;
+mod store_failures;

@@ -3,22 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
 use toolcrib::proto::*;
 
-use crate::common::{TestDaemon, definition};
-
-/// Reads a page as a scraper would.
-async fn get(url: &str) -> String {
-    let address = url.trim_start_matches("http://").trim_end_matches("/metrics");
-    let mut stream = TcpStream::connect(address).await.expect("the daemon answers");
-    let request = format!("GET /metrics HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).await.expect("a request");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).await.expect("an answer");
-    answer
-}
+use crate::common::{TestDaemon, definition, scrape};
 
 #[tokio::test]
 async fn what_metrics_say_is_what_stats_say() {
@@ -28,7 +15,7 @@ async fn what_metrics_say_is_what_stats_say() {
     let plan = daemon.plan("a", "send an email").await;
     daemon.report("a", &plan.step_id, "1", "s__send_email", Ending::Ok).await;
     let figures = daemon.figures().await;
-    let page = get(&daemon.metrics_url).await;
+    let page = scrape(&daemon.metrics_url).await;
     let body = page.split_once("\r\n\r\n").expect("a body").1;
     let resident = figures.calls.expect("calls").resident;
     let line = format!(r#"toolcrib_calls_total{{namespace="test",presence="resident"}} {resident}"#);

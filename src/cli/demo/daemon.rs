@@ -85,7 +85,7 @@ impl Daemon {
         let _ = self.stop_wanted.send(());
         match self.task.await.context("the daemon ended by a panic")?.context("the daemon failed")? {
             Ended::Clean => Ok(()),
-            Ended::StoreFailed => bail!("the throw-away store failed; see the log lines above"),
+            Ended::Failed => bail!("the throw-away store failed; see the log lines above"),
         }
     }
 }

@@ -25,7 +25,7 @@ impl Durable {
     }
 
     /// Makes one that is known to have failed.
-    pub(super) fn failed(why: StoreError) -> Self {
+    pub(in crate::engine) fn failed(why: StoreError) -> Self {
         let (waiter, durable) = pair();
         tell(waiter, Err(why));
         durable

@@ -10,7 +10,7 @@ use super::{open_for_reading, refuse_unknown};
 use crate::core::event::Record;
 use crate::core::ids::{NamespaceId, Seq, ToolId, UnixMillis};
 use crate::store::migrations::{self, Schema};
-use crate::store::{QueryBody, Reader, StoreError, codec};
+use crate::store::{QueryBody, Reader, Snapshot, StoreError, codec};
 
 /// Rows read at a time: enough that opening a statement does not count.
 const PIECE_ROWS: i64 = 1_024;
@@ -64,14 +64,14 @@ impl Reader for SqliteReader {
         })
     }
 
-    fn snapshot(&self, namespace: &NamespaceId) -> Result<Option<(Seq, Vec<u8>)>, StoreError> {
+    fn snapshot(&self, namespace: &NamespaceId) -> Result<Option<Snapshot>, StoreError> {
         self.read(|connection| {
             connection
                 .query_row(
-                    "SELECT seq, body FROM snapshots WHERE namespace = (SELECT id FROM namespaces WHERE name = ?1)
+                    "SELECT seq, at_ms, body FROM snapshots WHERE namespace = (SELECT id FROM namespaces WHERE name = ?1)
                      ORDER BY seq DESC LIMIT 1",
                     [namespace.as_str()],
-                    |row| Ok((seq_at(row, 0)?, row.get(1)?)),
+                    |row| Ok(Snapshot { seq: seq_at(row, 0)?, at: UnixMillis(row.get(1)?), body: row.get(2)? }),
                 )
                 .optional()
         })
@@ -144,7 +144,7 @@ fn read_moves(
          ORDER BY seq DESC LIMIT ?4",
     )?;
     let tool = tool.map(ToString::to_string);
-    let before = before.map(|seq| seq.0.cast_signed());
+    let before = before.map(place);
     let mut rows = statement.query(params![namespace.as_str(), tool, before, limit as i64])?;
     let mut lines = Vec::new();
     while let Some(row) = rows.next()? {
@@ -163,7 +163,7 @@ fn read_piece(connection: &Connection, namespace: &NamespaceId, after: Seq) -> r
          WHERE e.namespace = (SELECT id FROM namespaces WHERE name = ?1) AND e.seq > ?2
          ORDER BY e.seq LIMIT ?3",
     )?;
-    let mut rows = statement.query(params![namespace.as_str(), after.0.cast_signed(), PIECE_ROWS])?;
+    let mut rows = statement.query(params![namespace.as_str(), place(after), PIECE_ROWS])?;
     let mut lines = Vec::new();
     let mut bytes = 0;
     while bytes < PIECE_BYTES {
@@ -187,6 +187,11 @@ impl Line {
         let query = self.query.as_deref().map(codec::query).transpose()?;
         Ok((Record { seq: self.seq, at: self.at, event }, query))
     }
+}
+
+/// Returns a place as a row has it; one beyond all rows is beyond all rows, and not a negative number.
+fn place(seq: Seq) -> i64 {
+    i64::try_from(seq.0).unwrap_or(i64::MAX)
 }
 
 fn seq_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Seq> {

@@ -283,9 +283,12 @@ fn the_newest_two_snapshots_are_kept() {
     append(&mut fixture.log, &[traffic("a", 1..=9)]).unwrap();
     assert_eq!(fixture.reader.snapshot(&namespace).unwrap(), None);
     for seq in [3, 6, 9] {
-        fixture.log.write_snapshot(&namespace, Seq(seq), UnixMillis(0), &[seq as u8]).unwrap();
+        fixture.log.write_snapshot(&namespace, Seq(seq), UnixMillis(700), &[seq as u8]).unwrap();
     }
-    assert_eq!(fixture.reader.snapshot(&namespace).unwrap(), Some((Seq(9), vec![9])));
+    assert_eq!(
+        fixture.reader.snapshot(&namespace).unwrap(),
+        Some(crate::store::Snapshot { seq: Seq(9), at: UnixMillis(700), body: vec![9] })
+    );
     let sql = "SELECT group_concat(seq) FROM snapshots";
     let kept: String = fixture.log.connection.query_row(sql, [], |row| row.get(0)).unwrap();
     assert_eq!(kept, "6,9");

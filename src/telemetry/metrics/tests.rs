@@ -127,7 +127,7 @@ fn what_happens_is_recorded() {
     github.recalled(Duration::from_micros(200));
     github.outcome(OutcomeResult::Late);
     github.admitted(AdmissionResult::Refused, 4);
-    metrics.shed(Shed::LogBuffer);
+    metrics.log_shed(1);
     metrics.log_committed(Duration::from_millis(3), 17);
     metrics.log_queue(5);
     metrics.log_lost(2);

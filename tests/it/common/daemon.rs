@@ -20,6 +20,8 @@ use toolcrib::proto::{self, *};
 use toolcrib::server::{self, Ended};
 use toolcrib::store::sqlite;
 
+use super::log::{WilfulLog, Will};
+
 /// A Monday in 2026; tests speak of times after it.
 const START: UnixMillis = UnixMillis(1_790_000_000_000);
 
@@ -27,7 +29,7 @@ const START: UnixMillis = UnixMillis(1_790_000_000_000);
 const UPKEEP: Duration = Duration::from_millis(5);
 
 /// How long a condition is waited for.
-const PATIENCE: Duration = Duration::from_secs(10);
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The namespace that tests use where they do not care.
 pub const NAMESPACE: &str = "test";
@@ -44,8 +46,14 @@ pub struct TestDaemon {
     pub policy: PolicyServiceClient<Channel>,
     /// Figures.
     pub stats: StatsServiceClient<Channel>,
+    /// The connection that these clients share.
+    pub channel: Channel,
+    /// Where it answers gRPC, as `host:port`.
+    pub address: String,
     /// Where it answers scrapes.
     pub metrics_url: String,
+    /// What becomes of its writes.
+    pub will: Will,
     dir: Arc<TempDir>,
     stop: Option<oneshot::Sender<()>>,
     task: JoinHandle<anyhow::Result<Ended>>,
@@ -58,17 +66,27 @@ impl TestDaemon {
         Self::start_on(dir, Arc::new(ManualClock::at(START)), Config::default()).await
     }
 
+    /// Starts a daemon on a new store, with what the caller changes about its configuration.
+    pub async fn start_with(change: impl FnOnce(&mut Config)) -> Self {
+        let mut config = Config::default();
+        change(&mut config);
+        let dir = Arc::new(tempfile::tempdir().expect("a throw-away folder"));
+        Self::start_on(dir, Arc::new(ManualClock::at(START)), config).await
+    }
+
     async fn start_on(dir: Arc<TempDir>, clock: Arc<ManualClock>, config: Config) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let metrics = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
-        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let address = listener.local_addr().expect("an address").to_string();
+        let url = format!("http://{address}");
         let metrics_url = format!("http://{}/metrics", metrics.local_addr().expect("an address"));
+        let will = Will::default();
         let (log, reader) = sqlite::open(&database(dir.path())).expect("a store");
         let parts = server::Parts {
             config,
             listener,
             metrics,
-            log: Box::new(log),
+            log: Box::new(WilfulLog { log, will: will.clone() }),
             reader: Arc::new(reader),
             clock: clock.clone(),
             upkeep: UPKEEP,
@@ -83,7 +101,10 @@ impl TestDaemon {
             sessions: SessionServiceClient::new(channel.clone()),
             registry: RegistryServiceClient::new(channel.clone()),
             policy: PolicyServiceClient::new(channel.clone()),
-            stats: StatsServiceClient::new(channel),
+            stats: StatsServiceClient::new(channel.clone()),
+            channel,
+            address,
+            will,
             metrics_url,
             dir,
             stop: Some(stop),
@@ -94,6 +115,12 @@ impl TestDaemon {
     /// Stops the daemon and waits until every task has ended.
     pub async fn stop(mut self) -> Ended {
         self.shut_down().await
+    }
+
+    /// Waits until the daemon ends by itself.
+    pub async fn ended(self) -> Ended {
+        let ended = tokio::time::timeout(PATIENCE, self.task).await.expect("the daemon ends by itself");
+        ended.expect("the server does not panic").expect("the server ends well")
     }
 
     async fn shut_down(&mut self) -> Ended {
