@@ -78,6 +78,7 @@ fn definition(line: &Value) -> Definition {
         group: text("domain"),
         tags: vec![],
         attributes: BTreeMap::new(),
+        initial_score: 0.0,
         derived: Default::default(),
     }
 }

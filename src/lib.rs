@@ -1,1 +1,11 @@
+pub mod cli;
+pub mod config;
 pub mod core;
+pub mod engine;
+pub mod grpc;
+pub mod import;
+pub mod offline;
+pub mod proto;
+pub mod server;
+pub mod store;
+pub mod telemetry;

@@ -1,1 +1,7 @@
-fn main() {}
+//! Hands the arguments to the command line.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    toolcrib::cli::main()
+}

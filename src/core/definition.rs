@@ -120,6 +120,9 @@ pub struct Definition {
     /// Attributes that rules may read.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub attributes: BTreeMap<String, String>,
+    /// Heat that the tool starts with, so that it can be resident before anybody called it; 0 or more, not in the hash.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub initial_score: f64,
     /// What import filled in.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub derived: BTreeSet<DerivedField>,
@@ -154,10 +157,19 @@ impl Definition {
 
     /// Writes the text whose tokens are the definition's size: compact `{name, description, input_schema}`.
     pub fn measured_text(&self) -> String {
-        let name = Value::from(&*self.id.name);
-        let description = Value::from(self.description.as_str());
-        format!(r#"{{"name":{name},"description":{description},"input_schema":{}}}"#, self.input_schema.as_str())
+        measured_text(&self.id.name, &self.description, &self.input_schema)
     }
+}
+
+/// Writes the text whose tokens are the size of a definition with these parts.
+pub fn measured_text(name: &str, description: &str, input_schema: &Json) -> String {
+    let (name, description) = (Value::from(name), Value::from(description));
+    format!(r#"{{"name":{name},"description":{description},"input_schema":{}}}"#, input_schema.as_str())
+}
+
+// Takes a reference because serde calls it with one.
+fn is_zero(score: &f64) -> bool {
+    *score == 0.0
 }
 
 /// Returns the value with every object's keys in byte order.
@@ -191,6 +203,7 @@ mod tests {
             group: String::new(),
             tags: vec![],
             attributes: BTreeMap::new(),
+            initial_score: 0.0,
             derived: BTreeSet::new(),
         }
     }

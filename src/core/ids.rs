@@ -126,6 +126,50 @@ impl<'de> Deserialize<'de> for ToolId {
     }
 }
 
+/// One tool, written `source/name`, or all tools of a source, written `source/*`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Selector {
+    /// All tools of a source.
+    Source(Arc<str>),
+    /// One tool.
+    Tool(ToolId),
+}
+
+impl fmt::Display for Selector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(source) => write!(f, "{source}/*"),
+            Self::Tool(tool) => fmt::Display::fmt(tool, f),
+        }
+    }
+}
+
+/// A text selects nothing.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("must be source/name or source/*")]
+pub struct NotASelector;
+
+impl FromStr for Selector {
+    type Err = NotASelector;
+
+    fn from_str(text: &str) -> Result<Self, NotASelector> {
+        let tool: ToolId = text.parse().map_err(|_| NotASelector)?;
+        Ok(if &*tool.name == "*" { Self::Source(tool.source) } else { Self::Tool(tool) })
+    }
+}
+
+impl Serialize for Selector {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Selector {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
+    }
+}
+
 macro_rules! number_id {
     ($(#[$doc:meta])* $name:ident($inner:ty)) => {
         $(#[$doc])*

@@ -25,6 +25,7 @@ pub(super) fn tool(source: &str, name: &str, summary: &str) -> Definition {
         group: String::new(),
         tags: vec![],
         attributes: BTreeMap::new(),
+        initial_score: 0.0,
         derived: Default::default(),
     }
 }

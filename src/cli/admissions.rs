@@ -1,0 +1,68 @@
+//! What admission said of tools, as `import` and `tool register` show it.
+
+use std::fmt::Write as _;
+
+use serde_json::{Value, json};
+
+use super::json;
+use super::output::word;
+use crate::proto::{Admission, AdmissionResult, Violation};
+
+/// Returns one tool's answer.
+pub(super) fn to_json(admission: &Admission) -> Value {
+    json!({
+        "index": admission.index,
+        "tool": admission.tool.as_ref().map(json::tool_ref),
+        "result": result(admission),
+        "violations": json::list(&admission.violations, json::violation),
+        "warnings": json::list(&admission.warnings, json::violation),
+        "measured_tokens": admission.measured_tokens,
+    })
+}
+
+/// Returns everything that was refused, with why.
+pub(super) fn refusals(admissions: &[Admission]) -> Value {
+    findings(admissions, AdmissionResult::Refused, "violations", |admission| &admission.violations)
+}
+
+/// Returns everything that is in with warnings, with these.
+pub(super) fn flags(admissions: &[Admission]) -> Value {
+    findings(admissions, AdmissionResult::Flagged, "warnings", |admission| &admission.warnings)
+}
+
+fn findings(
+    admissions: &[Admission],
+    result: AdmissionResult,
+    name: &str,
+    get: fn(&Admission) -> &Vec<Violation>,
+) -> Value {
+    let mut found = Vec::new();
+    for admission in admissions {
+        if admission.result() == result {
+            let tool = json::tool_name(admission.tool.as_ref());
+            found.push(json!({
+                "index": admission.index, "tool": tool, name: json::list(get(admission), json::violation),
+            }));
+        }
+    }
+    Value::Array(found)
+}
+
+/// Writes one tool's answer: a line of its own, and one for each finding.
+pub(super) fn describe(text: &mut String, admission: &Admission) {
+    let tool = json::tool_name(admission.tool.as_ref());
+    let _ = writeln!(text, "{} #{} {tool}", result(admission), admission.index);
+    for violation in admission.violations.iter().chain(&admission.warnings) {
+        let Violation { field, description, accepted } = violation;
+        let _ = write!(text, "  {field}: {description}");
+        if !accepted.is_empty() {
+            let _ = write!(text, "; accepted: {accepted}");
+        }
+        text.push('\n');
+    }
+}
+
+/// Returns the word for what admission said.
+fn result(admission: &Admission) -> String {
+    word(admission.result().as_str_name(), "ADMISSION_RESULT_")
+}

@@ -1,0 +1,313 @@
+//! `stats`: the four figures, and the tools behind them.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::output::{Column, count, facts, percent, ratio, table, word};
+use super::{DONE, Shell, json};
+use crate::proto::{CallFigures, Figures, GetStatsRequest, SelectionFigures, TokenFigures, ToolStat, ToolStateFigures};
+
+/// Show the four figures of a namespace, its hot pool and its most called tools
+#[derive(clap::Args)]
+#[command(after_help = "Example: toolcrib stats --top 20")]
+pub(super) struct Args {
+    /// Of how many tools, the most called first
+    #[arg(long, value_name = "N", default_value_t = 10)]
+    top: u32,
+    /// Every namespace
+    #[arg(long)]
+    all: bool,
+}
+
+/// Prints the figures.
+pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
+    let remote = shell.connect().await?;
+    let namespace = if args.all { String::new() } else { remote.namespace.clone() };
+    let stats = remote.stats().get_stats(GetStatsRequest { namespace, top: args.top }).await?.into_inner();
+    let mut texts = Vec::new();
+    for figures in &stats.figures {
+        texts.push(describe(figures));
+    }
+    let value = json!({ "figures": json::list(&stats.figures, to_json) });
+    shell.print(&value, &if texts.is_empty() { "no namespace yet".to_owned() } else { texts.join("\n\n") })?;
+    Ok(DONE)
+}
+
+/// Shares of a namespace since it was made; `None` where there is nothing to share.
+#[derive(Debug, PartialEq)]
+struct Rates {
+    /// Calls whose tool was there before the call.
+    presence: Option<f64>,
+    /// The same with recalls counted in.
+    coverage: Option<f64>,
+    /// Tokens of tool text in the windows.
+    injection_share: Option<f64>,
+    /// Wrong picks among those judged.
+    mis_selection: Option<f64>,
+    /// Selections that were judged.
+    judged_share: Option<f64>,
+    /// What was not spent of sending everything; negative where more was.
+    saving: Option<f64>,
+}
+
+impl Rates {
+    fn of(calls: CallFigures, selections: SelectionFigures, tokens: TokenFigures) -> Self {
+        let there = calls.resident + calls.issued;
+        let known = there + calls.recalled + calls.absent;
+        let wrong =
+            selections.wrong_tool + selections.unknown_tool + selections.unavailable + selections.invalid_arguments;
+        let judged = wrong + selections.right;
+        let spent = tokens.directory + tokens.resident + tokens.issued + tokens.meta;
+        Self {
+            presence: ratio(there, known),
+            coverage: ratio(there + calls.recalled, known),
+            injection_share: ratio(spent, tokens.window),
+            mis_selection: ratio(wrong, judged),
+            judged_share: ratio(judged, judged + selections.unjudged),
+            saving: ratio(spent, tokens.everything).map(|share| 1.0 - share),
+        }
+    }
+
+    fn of_figures(figures: &Figures) -> Self {
+        Self::of(
+            figures.calls.unwrap_or_default(),
+            figures.selections.unwrap_or_default(),
+            figures.tokens.unwrap_or_default(),
+        )
+    }
+}
+
+fn seconds(duration: Option<prost_types::Duration>) -> Option<f64> {
+    duration.and_then(|duration| Duration::try_from(duration).ok()).map(|duration| duration.as_secs_f64())
+}
+
+fn to_json(figures: &Figures) -> Value {
+    let rates = Rates::of_figures(figures);
+    let calls = figures.calls.unwrap_or_default();
+    let selections = figures.selections.unwrap_or_default();
+    let tokens = figures.tokens.unwrap_or_default();
+    let plans = figures.plans.unwrap_or_default();
+    let ends = figures.plans_without_call.unwrap_or_default();
+    let requests = figures.requests.unwrap_or_default();
+    let reranks = figures.reranks.unwrap_or_default();
+    let tools = figures.tools.unwrap_or_default();
+    let sessions = figures.sessions.unwrap_or_default();
+    let transitions = json::list(
+        &figures.transitions,
+        |moved| json!({ "new_state": json::state(moved.new_state()), "cause": json::cause(moved.cause()), "count": moved.count }),
+    );
+    json!({
+        "namespace": figures.namespace,
+        "rates": {
+            "presence": rates.presence,
+            "coverage": rates.coverage,
+            "injection_share": rates.injection_share,
+            "mis_selection": rates.mis_selection,
+            "judged_share": rates.judged_share,
+            "saving": rates.saving,
+        },
+        "recall_seconds": { "p50": seconds(figures.recall_p50), "p99": seconds(figures.recall_p99) },
+        "tick": figures.tick,
+        "epoch": figures.epoch,
+        "steps": figures.steps,
+        "calls": {
+            "resident": calls.resident,
+            "issued": calls.issued,
+            "recalled": calls.recalled,
+            "absent": calls.absent,
+            "unknown": calls.unknown,
+        },
+        "selections": {
+            "right": selections.right,
+            "wrong_tool": selections.wrong_tool,
+            "unknown_tool": selections.unknown_tool,
+            "unavailable": selections.unavailable,
+            "invalid_arguments": selections.invalid_arguments,
+            "unjudged": selections.unjudged,
+        },
+        "tokens": {
+            "directory": tokens.directory,
+            "resident": tokens.resident,
+            "issued": tokens.issued,
+            "meta": tokens.meta,
+            "window": tokens.window,
+            "everything": tokens.everything,
+        },
+        "plans": {
+            "issued": plans.issued,
+            "present_suffices": plans.present_suffices,
+            "nothing_found": plans.nothing_found,
+            "no_query": plans.no_query,
+            "degraded": plans.degraded,
+        },
+        "plans_without_call": {
+            "answered": ends.answered,
+            "gave_up": ends.gave_up,
+            "asked_user": ends.asked_user,
+            "unknown": ends.unknown,
+        },
+        "requests": {
+            "exact": requests.exact,
+            "near": requests.near,
+            "retrieved": requests.retrieved,
+            "already_present": requests.already_present,
+            "own": requests.own,
+            "unavailable": requests.unavailable,
+            "retired": requests.retired,
+            "not_found": requests.not_found,
+        },
+        "extra_hops": figures.extra_hops,
+        "reranks": {
+            "changed": reranks.changed, "unchanged": reranks.unchanged, "swapped_in": reranks.swapped_in,
+        },
+        "tools": {
+            "active": tools.active,
+            "quarantined": tools.quarantined,
+            "probation": tools.probation,
+            "held": tools.held,
+            "pending": tools.pending,
+            "withdrawn": tools.withdrawn,
+            "retired": tools.retired,
+        },
+        "transitions": transitions,
+        "sessions": {
+            "open": sessions.open,
+            "closed": sessions.closed,
+            "expired": sessions.expired,
+            "distinct_blocks_per_session_max": sessions.distinct_blocks_per_session_max,
+        },
+        "hot_pool": json::list(&figures.hot_pool, tool_to_json),
+        "top": json::list(&figures.top, tool_to_json),
+    })
+}
+
+fn tool_to_json(stat: &ToolStat) -> Value {
+    json!({
+        "tool": stat.tool.as_ref().map(json::tool_ref),
+        "state": word(stat.state().as_str_name(), "TOOL_STATE_"),
+        "calls": stat.calls,
+        "heat": stat.heat,
+        "directory_exposures": stat.directory_exposures,
+        "resident_exposures": stat.resident_exposures,
+        "issued_exposures": stat.issued_exposures,
+    })
+}
+
+fn describe(figures: &Figures) -> String {
+    let rates = Rates::of_figures(figures);
+    let reranks = figures.reranks.unwrap_or_default();
+    let sessions = figures.sessions.unwrap_or_default();
+    let mut text = facts(&[
+        ("namespace", figures.namespace.clone()),
+        ("presence rate", format!("{}, coverage {}", percent(rates.presence), percent(rates.coverage))),
+        ("injection share", format!("{}, saving {}", percent(rates.injection_share), percent(rates.saving))),
+        (
+            "mis-selection rate",
+            format!("{} of the {} judged", percent(rates.mis_selection), percent(rates.judged_share)),
+        ),
+        (
+            "recall latency",
+            format!("p50 {}, p99 {}", milliseconds(figures.recall_p50), milliseconds(figures.recall_p99)),
+        ),
+        ("steps", format!("{}, calls counted {}", count(figures.steps), count(figures.tick))),
+        (
+            "hot pool",
+            format!(
+                "epoch {}, {} re-ranks, {} of them with a change, {} tools swapped in",
+                figures.epoch,
+                count(reranks.changed + reranks.unchanged),
+                count(reranks.changed),
+                count(reranks.swapped_in)
+            ),
+        ),
+        ("tools", describe_states(figures.tools.unwrap_or_default())),
+        (
+            "sessions",
+            format!(
+                "{} open, {} closed, {} expired",
+                count(sessions.open),
+                count(sessions.closed),
+                count(sessions.expired)
+            ),
+        ),
+    ]);
+    text.push_str(&format!("\nhot pool, best first\n{}", describe_tools(&figures.hot_pool)));
+    if !figures.top.is_empty() {
+        text.push_str(&format!("\nmost called\n{}", describe_tools(&figures.top)));
+    }
+    text
+}
+
+fn milliseconds(duration: Option<prost_types::Duration>) -> String {
+    seconds(duration).map_or_else(|| "-".to_owned(), |seconds| format!("{:.3} ms", seconds * 1e3))
+}
+
+fn describe_states(tools: ToolStateFigures) -> String {
+    let mut text = format!("{} active", count(tools.active));
+    for (n, state) in [
+        (tools.quarantined, "quarantined"),
+        (tools.probation, "on probation"),
+        (tools.held, "held"),
+        (tools.pending, "pending"),
+        (tools.withdrawn, "withdrawn"),
+        (tools.retired, "retired"),
+    ] {
+        if n > 0 {
+            text.push_str(&format!(", {} {state}", count(n)));
+        }
+    }
+    text
+}
+
+fn describe_tools(stats: &[ToolStat]) -> String {
+    let rows = stats.iter().map(|stat| {
+        vec![
+            json::tool_name(stat.tool.as_ref()),
+            json::state(stat.state()),
+            count(stat.calls),
+            format!("{:.2}", stat.heat),
+            count(stat.directory_exposures),
+            count(stat.resident_exposures),
+            count(stat.issued_exposures),
+        ]
+    });
+    let columns = [
+        Column::Left("tool"),
+        Column::Left("state"),
+        Column::Right("calls"),
+        Column::Right("heat"),
+        Column::Right("in directory"),
+        Column::Right("resident"),
+        Column::Right("issued"),
+    ];
+    table(&columns, rows.collect(), "no tools")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rates_are_taken_of_what_is_known() {
+        let calls = CallFigures { resident: 6, issued: 2, recalled: 1, absent: 1, unknown: 90 };
+        let selections = SelectionFigures { right: 3, wrong_tool: 1, unjudged: 4, ..SelectionFigures::default() };
+        let tokens = TokenFigures { directory: 10, resident: 20, issued: 5, meta: 5, window: 400, everything: 160 };
+        let expected = Rates {
+            presence: Some(0.8),
+            coverage: Some(0.9),
+            injection_share: Some(0.1),
+            mis_selection: Some(0.25),
+            judged_share: Some(0.5),
+            saving: Some(0.75),
+        };
+        assert_eq!(Rates::of(calls, selections, tokens), expected);
+    }
+
+    #[test]
+    fn namespace_without_traffic_has_no_rates_and_still_prints() {
+        let text = describe(&Figures { namespace: "new".to_owned(), ..Figures::default() });
+        assert!(text.contains("presence rate       -, coverage -"), "{text}");
+        assert_eq!(to_json(&Figures::default())["rates"]["presence"], Value::Null);
+    }
+}

@@ -1,0 +1,290 @@
+//! The gate: what a definition must be to enter a registry, with everything that is wrong said at once.
+//!
+//! Looks at one definition alone. What needs the others (is the name taken, which tool is it close to, is it a change)
+//! is asked of [`confusable`] and [`change`] by the registry. Before editing: a new rule is a new [`ViolationCode`]
+//! only where a program would act differently on it; the words for people are the description and what is accepted.
+
+mod flags;
+mod fold;
+mod keywords;
+mod name;
+mod schema;
+mod size;
+mod summary;
+
+pub mod change;
+pub mod confusable;
+pub mod derive;
+pub mod json;
+pub mod text;
+
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use json::{JsonRefusal, parse_json};
+pub use name::{alias, fits_name, fits_source, mapped_name, mapped_source};
+
+use super::definition::{Definition, Json};
+use super::ids::{Alias, Digest};
+use super::json_schema::push_pointer;
+use super::policy::AdmissionPolicy;
+use text::Lines;
+
+/// What kind of rule a definition breaks. A closed set of stable words that programs may match.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ViolationCode {
+    /// A mandatory field is not there.
+    Missing,
+    /// A name or source of other characters or length.
+    Malformed,
+    /// A code point that no tool text may hold.
+    ForbiddenCharacter,
+    /// Fewer characters than needed.
+    TooShort,
+    /// More characters, bytes or items than allowed.
+    TooLong,
+    /// Says nothing but the tool's name.
+    OnlyTheName,
+    /// The same again, after folding.
+    Duplicate,
+    /// The size estimate is too far off.
+    SizeMismatch,
+    /// Not JSON, or not JSON that can be read safely.
+    UnreadableJson,
+    /// A schema whose root is not an object schema.
+    NotAnObject,
+    /// A schema nested too deep, with too many nodes, or too large once references are followed.
+    TooComplex,
+    /// `type` is none of the words of JSON Schema.
+    UnknownType,
+    /// A reference that is not local, leads nowhere, or only to itself.
+    BadReference,
+    /// A pattern that is too long or does not compile.
+    BadPattern,
+    /// Not a JSON Schema for another reason.
+    InvalidSchema,
+    /// Text that gives orders to the model or hides something; only ever a warning.
+    SuspiciousText,
+}
+
+impl ViolationCode {
+    /// Returns the stable word, as it is written in answers and files.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Missing => "missing",
+            Self::Malformed => "malformed",
+            Self::ForbiddenCharacter => "forbidden_character",
+            Self::TooShort => "too_short",
+            Self::TooLong => "too_long",
+            Self::OnlyTheName => "only_the_name",
+            Self::Duplicate => "duplicate",
+            Self::SizeMismatch => "size_mismatch",
+            Self::UnreadableJson => "unreadable_json",
+            Self::NotAnObject => "not_an_object",
+            Self::TooComplex => "too_complex",
+            Self::UnknownType => "unknown_type",
+            Self::BadReference => "bad_reference",
+            Self::BadPattern => "bad_pattern",
+            Self::InvalidSchema => "invalid_schema",
+            Self::SuspiciousText => "suspicious_text",
+        }
+    }
+}
+
+/// One rule that a definition breaks, or a flag on one that is admitted.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Violation {
+    /// Path of the field as requests spell it: `summary`, `keywords[2]`, `input_schema/properties/a/pattern`.
+    pub field: String,
+    /// The kind of rule.
+    pub code: ViolationCode,
+    /// What is wrong.
+    pub description: String,
+    /// What would be accepted.
+    pub accepted: String,
+}
+
+impl Violation {
+    /// Puts a violation together; what a stranger wrote into the path is escaped and cut.
+    pub fn new(
+        field: impl Into<String>,
+        code: ViolationCode,
+        description: impl Into<String>,
+        accepted: impl Into<String>,
+    ) -> Self {
+        Self { field: printable(field.into()), code, description: description.into(), accepted: accepted.into() }
+    }
+}
+
+/// Most characters of a path: schemas may name properties at any length.
+const PATH_CHARS: usize = 400;
+
+fn printable(path: String) -> String {
+    if path.len() <= PATH_CHARS && text::find_refused(&path, Lines::One).is_none() {
+        return path;
+    }
+    let mut shown = String::new();
+    for c in path.chars().take(PATH_CHARS) {
+        if c.is_control() || text::is_refused(c) {
+            shown.extend(c.escape_unicode());
+        } else {
+            shown.push(c);
+        }
+    }
+    shown
+}
+
+/// Most violations and most flags that are reported of one definition: an answer must stay an answer.
+const MOST_VIOLATIONS: usize = 256;
+
+/// A definition that was looked at: admitted when there is no violation.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The definition as given; nothing in it is mended.
+    pub definition: Arc<Definition>,
+    /// The name models will see.
+    pub alias: Alias,
+    /// The content hash.
+    pub hash: Digest,
+    /// Size in o200k tokens of compact `{name, description, input_schema}`.
+    pub measured_tokens: u32,
+    /// Why it is refused, in field order.
+    pub violations: Vec<Violation>,
+    /// What is flagged on it.
+    pub warnings: Vec<Violation>,
+}
+
+impl Checked {
+    /// Tells whether nothing speaks against admitting it.
+    pub fn is_admitted(&self) -> bool {
+        self.violations.is_empty()
+    }
+}
+
+/// Most heat that a tool may start with; heat at the default decay never passes 20.
+const INITIAL_SCORE_MAX: f64 = 1_000_000.0;
+
+/// Looks at a definition by every rule that needs no other tool.
+///
+/// Pure and bounded: about a millisecond, and well under 100 for the worst schema that the limits let through to the
+/// compiler.
+pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
+    let mut violations = Vec::new();
+    let mut warnings = Vec::new();
+
+    name::check(&definition.id, &mut violations);
+    summary::check(definition, policy, &mut violations, &mut warnings);
+    keywords::check(definition, &mut violations);
+    let measured_tokens = size::check(definition, policy, &mut violations);
+    check_texts(definition, &mut violations);
+    check_json(definition, policy, &mut violations);
+    check_score(definition.initial_score, &mut violations);
+    flags::check(definition, &mut warnings);
+    violations.truncate(MOST_VIOLATIONS);
+    warnings.truncate(MOST_VIOLATIONS);
+
+    Checked {
+        definition: Arc::new(definition.clone()),
+        alias: alias(&definition.id),
+        hash: definition.content_hash(),
+        measured_tokens,
+        violations,
+        warnings,
+    }
+}
+
+fn check_score(score: f64, violations: &mut Vec<Violation>) {
+    if !(0.0..=INITIAL_SCORE_MAX).contains(&score) {
+        let accepted = format!("must be 0..={INITIAL_SCORE_MAX}, in calls");
+        violations.push(Violation::new("initial_score", ViolationCode::Malformed, "out of range", accepted));
+    }
+}
+
+fn check_texts(definition: &Definition, violations: &mut Vec<Violation>) {
+    let mut one_line = |field: &str, text: &str| text::check(field, text, Lines::One, violations);
+    one_line("title", definition.title.as_deref().unwrap_or_default());
+    one_line("summary", &definition.summary);
+    one_line("when_to_use", &definition.when_to_use);
+    for (i, keyword) in definition.keywords.iter().enumerate() {
+        one_line(&format!("keywords[{i}]"), keyword);
+    }
+    one_line("group", &definition.group);
+    for (i, tag) in definition.tags.iter().enumerate() {
+        one_line(&format!("tags[{i}]"), tag);
+    }
+    for (i, (key, value)) in definition.attributes.iter().enumerate() {
+        one_line(&format!("attributes[{i}].key"), key);
+        one_line(&format!("attributes[{i}].value"), value);
+    }
+    text::check("description", &definition.description, Lines::Many, violations);
+}
+
+fn check_json(definition: &Definition, policy: &AdmissionPolicy, violations: &mut Vec<Violation>) {
+    if let Some(schema) = read_json("input_schema", &definition.input_schema, violations) {
+        schema::check("input_schema", &schema, policy, violations);
+    }
+    for (field, json) in [("output_schema", &definition.output_schema), ("annotations", &definition.annotations)] {
+        let Some(json) = json else { continue };
+        let Some(value) = read_json(field, json, violations) else { continue };
+        if !value.is_object() {
+            violations.push(Violation::new(field, ViolationCode::NotAnObject, "not a JSON object", "a JSON object"));
+        }
+    }
+}
+
+/// Reads a JSON field safely and looks at every string in it, keys included.
+fn read_json(field: &str, json: &Json, violations: &mut Vec<Violation>) -> Option<Value> {
+    match parse_json(json.as_str().as_bytes()) {
+        Ok(value) => {
+            check_strings(&mut field.to_owned(), "", &value, violations);
+            Some(value)
+        }
+        Err(refusal) => {
+            violations.push(Violation::new(
+                field,
+                ViolationCode::UnreadableJson,
+                refusal.to_string(),
+                "JSON without repeated keys, at most 100 levels deep",
+            ));
+            None
+        }
+    }
+}
+
+/// `key` is the object key the value stands under: text under `description` may have lines.
+fn check_strings(path: &mut String, key: &str, value: &Value, violations: &mut Vec<Violation>) {
+    let base = path.len();
+    match value {
+        Value::String(text) => {
+            let lines = if key == "description" { Lines::Many } else { Lines::One };
+            text::check(path, text, lines, violations);
+        }
+        Value::Array(items) => {
+            for (i, item) in items.iter().enumerate() {
+                push_pointer(path, &i.to_string());
+                check_strings(path, key, item, violations);
+                path.truncate(base);
+            }
+        }
+        Value::Object(map) => {
+            for (i, (key, value)) in map.iter().enumerate() {
+                // A key with a refused code point must not stand in the path that reports it.
+                if text::find_refused(key, Lines::One).is_some() {
+                    text::check(&format!("{path}/key[{i}]"), key, Lines::One, violations);
+                    push_pointer(path, &format!("[{i}]"));
+                } else {
+                    push_pointer(path, key);
+                }
+                check_strings(path, key, value, violations);
+                path.truncate(base);
+            }
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

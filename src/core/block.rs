@@ -1,0 +1,269 @@
+//! The frozen block of a session: who is resident, what the directory lists, and the bytes of both.
+//!
+//! Made once, when a session opens or is refreshed, from the registry and the published pool of that place in the log.
+//! Its bytes hold nothing of the session, so sessions that may see the same tools share one block and a provider's
+//! cache serves them all.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::event::{Block, Piece, Place, Resident, SessionSpec, StepTokens, ToolState};
+use super::hot_pool::PublishedPool;
+use super::ids::{Alias, Digest, ToolId};
+use super::policy::Policy;
+use super::registry::{Registry, Shown, Tool};
+use super::render::{CALL_TOOL, Form, REQUEST_TOOL, directory, meta_tools};
+
+/// Why a tool is not in front of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Exclusion {
+    /// No such tool was ever registered.
+    Unknown,
+    /// Not among the session's candidates.
+    NotInPool,
+    /// Its state does not allow it.
+    State(ToolState),
+    /// Its name is taken by one of the runtime's own tools.
+    NameTaken,
+}
+
+/// What a session may see at one place in the log.
+pub struct Candidates<'a> {
+    tools: Vec<(&'a ToolId, &'a Arc<Tool>)>,
+    /// What sending every definition would cost.
+    pub everything_tokens: u32,
+}
+
+impl<'a> Candidates<'a> {
+    /// Finds the tools that a session may see and that may be issued, by name and then source.
+    pub fn find(registry: &'a Registry, spec: &SessionSpec) -> Self {
+        let mut tools = Vec::new();
+        let mut everything_tokens = 0u32;
+        for (id, tool) in registry.iter() {
+            if exclusion(registry, spec, id).is_none() {
+                everything_tokens = everything_tokens.saturating_add(tool.current().admitted().measured_tokens);
+                tools.push((id, tool));
+            }
+        }
+        Self { tools, everything_tokens }
+    }
+
+    /// Returns how many there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Returns whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// Returns whether they are so few that narrowing them saves nothing.
+    pub fn are_few(&self, policy: &Policy, window: u32) -> bool {
+        let share = f64::from(window) * policy.session.pass_through_share;
+        self.tools.len() <= policy.session.pass_through_tools as usize || f64::from(self.everything_tokens) <= share
+    }
+}
+
+/// Returns why a session may not be given a tool now, or `None` if it may.
+pub fn exclusion(registry: &Registry, spec: &SessionSpec, id: &ToolId) -> Option<Exclusion> {
+    let Some(tool) = registry.get(id) else { return Some(Exclusion::Unknown) };
+    if !spec.pool.admits(id) {
+        return Some(Exclusion::NotInPool);
+    }
+    if !tool.state().is_issuable() {
+        return Some(Exclusion::State(tool.state()));
+    }
+    if is_own(spec, tool.current().alias()) {
+        return Some(Exclusion::NameTaken);
+    }
+    None
+}
+
+/// Returns whether a name is one of the runtime's own tools.
+pub fn is_own(spec: &SessionSpec, name: &Alias) -> bool {
+    spec.own_tools.iter().any(|own| &own.name == name)
+}
+
+/// Returns whether a name is one of the daemon's meta tools.
+pub fn is_meta(name: &str) -> bool {
+    name == REQUEST_TOOL || name == CALL_TOOL
+}
+
+/// Builds the block that a session with this spec would get now. `keep` are tools that a refreshed session's history
+/// still uses: they stay declared whatever their state, because providers refuse references to undeclared tools. What
+/// the session may not see at all stays out.
+pub fn freeze(
+    registry: &Registry,
+    pool: &PublishedPool,
+    policy: &Policy,
+    spec: &SessionSpec,
+    keep: &BTreeSet<ToolId>,
+) -> Block {
+    let candidates = Candidates::find(registry, spec);
+    let pass_through = candidates.are_few(policy, spec.window);
+    let mut residents = choose_residents(&candidates, pool, policy, spec, pass_through);
+    let may_stay = |id: &ToolId| matches!(exclusion(registry, spec, id), None | Some(Exclusion::State(_)));
+    residents.extend(keep.iter().filter(|id| may_stay(id)).cloned());
+
+    let form = Form::of_block(spec.format);
+    let mut pieces = Vec::new();
+    let mut entries = Vec::new();
+    let mut tokens = StepTokens::default();
+    for id in &residents {
+        let Some(tool) = registry.get(id) else { continue };
+        let shown = tool.current();
+        let rendered = shown.rendered(form);
+        tokens.resident += rendered.tokens;
+        pieces.push(Piece {
+            place: Place::Tools,
+            content: rendered.text.clone(),
+            tokens: rendered.tokens,
+            names: vec![shown.alias().clone()],
+        });
+        entries.push(Resident {
+            tool: id.clone(),
+            version: shown.admitted().version,
+            alias: shown.alias().clone(),
+            tokens: rendered.tokens,
+        });
+    }
+    let mut members = BTreeMap::new();
+    if !pass_through {
+        let meta = meta_tools(spec.format, spec.delivery);
+        tokens.meta = meta.iter().map(|piece| piece.tokens).sum();
+        pieces.extend(meta);
+        let listed = in_order_of_preference(&candidates, &residents, pool);
+        let budget = directory_budget(policy, spec.window);
+        let directory = directory::directory(&listed, budget, policy.directory.line_tokens);
+        tokens.directory = directory.tokens;
+        members = directory.members;
+        pieces.push(Piece {
+            place: Place::System,
+            content: directory.text,
+            tokens: directory.tokens,
+            names: Vec::new(),
+        });
+    }
+    Block {
+        digest: digest(&pieces),
+        epoch: pool.epoch,
+        cache_after: pieces.len().saturating_sub(1) as u32,
+        pieces,
+        residents: entries,
+        directory: members,
+        pass_through,
+        tokens,
+    }
+}
+
+/// Returns the tokens that the directory may take of a window.
+fn directory_budget(policy: &Policy, window: u32) -> u32 {
+    let share = f64::from(window) * policy.directory.share;
+    (share as u32).min(policy.directory.max_tokens)
+}
+
+/// Chooses the residents: must-haves and pinned tools always, then the hot pool, then the best scores among the
+/// candidates until the slots are full. Ordered by name, so that equal sets are equal bytes.
+fn choose_residents(
+    candidates: &Candidates<'_>,
+    pool: &PublishedPool,
+    policy: &Policy,
+    spec: &SessionSpec,
+    pass_through: bool,
+) -> BTreeSet<ToolId> {
+    let mut residents = BTreeSet::new();
+    let mut may_be_resident = BTreeSet::new();
+    for (id, tool) in &candidates.tools {
+        if pass_through || spec.pool.must_have.contains(*id) || tool.is_pinned() {
+            residents.insert((*id).clone());
+        }
+        // A tool on probation is issued, not resident: a second failure would strand it in every open block.
+        if tool.state() == ToolState::Active {
+            may_be_resident.insert(*id);
+        }
+    }
+    let slots = policy.hot_pool.slots;
+    for id in pool.residents(slots, &|id| may_be_resident.contains(id)) {
+        if residents.len() >= slots as usize {
+            break;
+        }
+        residents.insert(id);
+    }
+    residents
+}
+
+/// Orders the candidates as the directory prefers them: residents, then by heat as of the epoch, then by name.
+fn in_order_of_preference<'a>(
+    candidates: &Candidates<'a>,
+    residents: &BTreeSet<ToolId>,
+    pool: &PublishedPool,
+) -> Vec<&'a Shown> {
+    let mut listed: Vec<&(&ToolId, &'a Arc<Tool>)> = candidates.tools.iter().collect();
+    listed.sort_by_key(|(id, _)| (!residents.contains(*id), std::cmp::Reverse(pool.epoch_heat_key(id))));
+    listed.into_iter().map(|(_, tool)| &**tool.current()).collect()
+}
+
+/// Hashes places and contents in order.
+fn digest(pieces: &[Piece]) -> Digest {
+    let place = |place: Place| match place {
+        Place::Tools => b"tools".as_slice(),
+        Place::System => b"system",
+        Place::Messages => b"messages",
+        Place::ToolResult => b"tool_result",
+    };
+    Digest::of_parts(pieces.iter().flat_map(|piece| [place(piece.place), piece.content.as_bytes()]))
+}
+
+/// What would change in a block if it were frozen now.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum PendingChange {
+    /// Would become resident.
+    Enters(ToolId),
+    /// Would no longer be resident.
+    Leaves(ToolId),
+    /// Would get a line in the directory.
+    Added(ToolId),
+    /// Would lose its line.
+    Removed(ToolId),
+    /// Would be shown in a new version.
+    NewVersion(ToolId),
+    /// Is resident and may not be used now; calls are answered with the reason.
+    Unavailable(ToolId, ToolState),
+}
+
+/// Compares a frozen block with the one that would be frozen now.
+pub fn pending_changes(registry: &Registry, frozen: &Block, now: &Block) -> Vec<PendingChange> {
+    let mut changes = Vec::new();
+    for resident in &frozen.residents {
+        let id = &resident.tool;
+        match now.resident_version(id) {
+            Some(version) if version != resident.version => changes.push(PendingChange::NewVersion(id.clone())),
+            Some(_) => {}
+            None => match registry.get(id).map(|tool| tool.state()) {
+                Some(state) if !state.is_issuable() => changes.push(PendingChange::Unavailable(id.clone(), state)),
+                _ => changes.push(PendingChange::Leaves(id.clone())),
+            },
+        }
+    }
+    for resident in &now.residents {
+        if frozen.resident_version(&resident.tool).is_none() {
+            changes.push(PendingChange::Enters(resident.tool.clone()));
+        }
+    }
+    for (id, version) in &frozen.directory {
+        match now.directory.get(id) {
+            None => changes.push(PendingChange::Removed(id.clone())),
+            Some(current) if current != version && frozen.resident_version(id).is_none() => {
+                changes.push(PendingChange::NewVersion(id.clone()));
+            }
+            Some(_) => {}
+        }
+    }
+    for id in now.directory.keys() {
+        if !frozen.directory.contains_key(id) {
+            changes.push(PendingChange::Added(id.clone()));
+        }
+    }
+    changes
+}

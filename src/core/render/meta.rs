@@ -1,0 +1,41 @@
+//! The daemon's own tools: `request_tool`, by which the model recalls what it misses, and `call_tool`, by which it
+//! calls a tool whose definition came as text.
+
+use super::super::event::{Delivery, Format, Piece, Place};
+use super::super::ids::Alias;
+use super::super::tokens;
+use super::{Form, tool_object};
+
+/// Name of the meta tool by which the model asks for a tool.
+pub const REQUEST_TOOL: &str = "request_tool";
+
+/// Name of the meta tool that calls a tool known by text.
+pub const CALL_TOOL: &str = "call_tool";
+
+const REQUEST_DESCRIPTION: &str = "Get the definition of a tool that is listed in the directory, or find one for a need. \
+     Use it before calling a tool whose arguments you have not been shown. Give the name from the directory, or say in a \
+     few words what you need to do.";
+
+const REQUEST_SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"Name of the tool, as the directory lists it."},"need":{"type":"string","description":"What the tool should do, in a few words."}}}"#;
+
+const CALL_DESCRIPTION: &str =
+    "Call a tool whose definition was given to you as text, by its name and with arguments that fit its JSON Schema.";
+
+const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"string","description":"Name of the tool."},"arguments":{"type":"object","description":"Arguments of the tool."}},"required":["name","arguments"]}"#;
+
+/// Writes the meta tools of a delivery, in a fixed order.
+pub fn meta_tools(format: Format, delivery: Delivery) -> Vec<Piece> {
+    let request = (REQUEST_TOOL, REQUEST_DESCRIPTION, REQUEST_SCHEMA);
+    let call = (CALL_TOOL, CALL_DESCRIPTION, CALL_SCHEMA);
+    let tools = match delivery {
+        Delivery::Invoke => vec![request, call],
+        Delivery::Tools => vec![request],
+    };
+    tools
+        .into_iter()
+        .map(|(name, description, schema)| {
+            let content = tool_object(Form::of_block(format), name, description, schema);
+            Piece { place: Place::Tools, tokens: tokens::count(&content), content, names: vec![Alias::from(name)] }
+        })
+        .collect()
+}

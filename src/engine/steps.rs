@@ -1,0 +1,408 @@
+//! The steps of a session, as handlers take them: plan, recall, check, report. Each locks one session, reads the
+//! published view, lets the core decide, sends what happened to the writer, and takes it in.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::error::EngineError;
+use super::handle::{FrontSession, Handle, Traffic};
+use crate::core::block::{self, PendingChange};
+use crate::core::checking::{self, Checked, RawCall};
+use crate::core::event::{
+    Block, Delivery, Ending, Event, Judgement, OutcomeReported, OutcomeResult, Piece, Presence, SessionSpec, StepEnd,
+    StepEnded, StepPlanned, StepTokens, ToolRequested, UsageReported,
+};
+use crate::core::ids::{Alias, CallId, SessionId, StepId, ToolId};
+use crate::core::narrowing::Listing;
+use crate::core::planning::{self, StepAsk};
+use crate::core::policy::QueryRetention;
+use crate::core::privacy;
+use crate::core::recall::{self, Answer, Ask};
+use crate::core::registry::Shown;
+use crate::core::render::{self, CALL_TOOL};
+use crate::core::retrieval::{Query, cut};
+use crate::core::session::{Counting, Session, Shelf};
+use crate::core::view::View;
+use crate::store::QueryBody;
+
+/// Characters kept of a failure's message.
+const MESSAGE_CHARS: usize = 500;
+
+/// What became of one call, as a runtime says it.
+pub struct Outcome<'a> {
+    /// The call.
+    pub call_id: CallId,
+    /// The step that made it.
+    pub step: Option<StepId>,
+    /// The name as called; empty where the call was checked.
+    pub name: &'a str,
+    /// How it ended.
+    pub ending: Ending,
+    /// Short text of the failure.
+    pub message: &'a str,
+    /// How long it took.
+    pub duration: Duration,
+    /// The call that it repeats.
+    pub retry_of: Option<CallId>,
+    /// Arguments to check after the fact; empty for none.
+    pub arguments: &'a [u8],
+    /// What somebody judged of the selection.
+    pub judgement: Option<Judgement>,
+}
+
+/// The answer to one outcome.
+pub struct Ack {
+    /// The call.
+    pub call_id: CallId,
+    /// What was done.
+    pub result: OutcomeResult,
+    /// How its presence was judged.
+    pub presence: Option<Presence>,
+}
+
+/// What else travels with a step.
+pub struct Reports<'a> {
+    /// Outcomes of earlier steps, applied first, in order.
+    pub outcomes: Vec<Outcome<'a>>,
+    /// How earlier steps ended that made no call.
+    pub endings: Vec<(StepId, StepEnd)>,
+    /// What the provider billed for the last step: input tokens, cached tokens, its own word for a miss.
+    pub usage: Option<(u64, u64, String)>,
+}
+
+/// A planned step.
+pub struct PlannedStep {
+    /// One answer for each outcome sent.
+    pub acks: Vec<Ack>,
+    /// As planned.
+    pub planned: Arc<StepPlanned>,
+    /// What to place now.
+    pub pieces: Vec<Piece>,
+    /// Counts and hint.
+    pub listing: Listing,
+    /// The session's block.
+    pub block: Arc<Block>,
+    /// Whether a refresh might change the block.
+    pub pending: bool,
+    /// Whether placing the pieces breaks the provider's prompt cache.
+    pub breaks_cache: bool,
+    /// What it was planned with.
+    pub view: Arc<View>,
+    /// How long planning took inside the daemon.
+    pub took: Duration,
+}
+
+/// The answer to a model that asked for a tool.
+pub struct Recalled {
+    /// The answer.
+    pub answer: Answer,
+    /// The tool result, and what must be placed after it.
+    pub pieces: Vec<Piece>,
+    /// What it was answered with.
+    pub view: Arc<View>,
+    /// How long it took inside the daemon.
+    pub took: Duration,
+}
+
+/// A session as it stands.
+pub struct SessionStatus {
+    /// The session.
+    pub session: Session,
+    /// Its block.
+    pub block: Arc<Block>,
+    /// On-demand definitions that are taken to be present.
+    pub present: Shelf,
+    /// What would change in the block.
+    pub pending: Vec<PendingChange>,
+    /// Tokens of its last step.
+    pub tokens: StepTokens,
+    /// What it was looked at with.
+    pub view: Arc<View>,
+}
+
+impl Handle {
+    /// Plans a step. Never waits for a write or for the disk.
+    pub fn plan_step(
+        &self,
+        id: &SessionId,
+        ask: &StepAsk<'_>,
+        reports: &Reports<'_>,
+    ) -> Result<PlannedStep, EngineError> {
+        let started = self.clock().monotonic();
+        let view = self.view();
+        self.with_session(id, |front| {
+            open_only(&front.session)?;
+            let acks = self.take_reports(front, &view, reports);
+            let block = block_of(&front.session)?;
+            let spec = front.session.spec().clone();
+            if let Some(step) = front.session.step_with_key(ask.key) {
+                let planned = step.planned.clone();
+                let listing = planning::listing_of(&planned, view.policy.plan.top_m);
+                return Ok(self.planned(acks, planned, listing, block, &spec, &view, &front.session, started));
+            }
+            let everything = everything(front, &view, &spec);
+            let plan = planning::plan(&view, &front.session, &block, everything, ask);
+            let planned = Arc::new(plan.planned);
+            let query = self.query_to_keep(&view, &ask.query);
+            let traffic = Traffic { at: self.clock().now(), event: Event::StepPlanned((*planned).clone()), query };
+            let at = traffic.at;
+            // Planning goes on when the log does not: losing what was issued costs at worst a second issue.
+            if !self.send(traffic) {
+                self.note_unlogged();
+            }
+            front.session.apply_step(planned.clone(), at);
+            Ok(self.planned(acks, planned, plan.listing, block, &spec, &view, &front.session, started))
+        })
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one place puts the answer together, for new and repeated steps")]
+    fn planned(
+        &self,
+        acks: Vec<Ack>,
+        planned: Arc<StepPlanned>,
+        listing: Listing,
+        block: Arc<Block>,
+        spec: &SessionSpec,
+        view: &Arc<View>,
+        session: &Session,
+        started: Duration,
+    ) -> PlannedStep {
+        let pieces = view.pieces(spec, &planned.issued);
+        PlannedStep {
+            acks,
+            breaks_cache: spec.delivery == Delivery::Tools && !pieces.is_empty(),
+            pieces,
+            listing,
+            block,
+            pending: view.may_change_block_of(session),
+            view: view.clone(),
+            planned,
+            took: self.clock().monotonic().saturating_sub(started),
+        }
+    }
+
+    fn query_to_keep(&self, view: &View, query: &Query<'_>) -> Option<QueryBody> {
+        let texts = [query.user, query.model, query.goal];
+        if texts.iter().all(|text| text.is_empty()) {
+            return None;
+        }
+        let [user, model, goal] = texts.map(cut);
+        match view.policy.learn.queries {
+            QueryRetention::Off => None,
+            QueryRetention::Terms => {
+                Some(QueryBody::Terms(privacy::term_hashes(self.salt(), [&*user, &*model, &*goal])))
+            }
+            QueryRetention::Full => {
+                Some(QueryBody::Text { user: user.into_owned(), model: model.into_owned(), goal: goal.into_owned() })
+            }
+        }
+    }
+
+    /// Answers a model that asks for a tool. A repeated `call` is the same request.
+    pub fn request_tool(
+        &self,
+        id: &SessionId,
+        call: &CallId,
+        step: Option<StepId>,
+        ask: &Ask,
+        present: Option<&BTreeSet<ToolId>>,
+    ) -> Result<Recalled, EngineError> {
+        let started = self.clock().monotonic();
+        let view = self.view();
+        self.with_session(id, |front| {
+            open_only(&front.session)?;
+            let block = block_of(&front.session)?;
+            let spec = front.session.spec().clone();
+            let mut shelf = front.session.shelf_before(present);
+            let before = front.session.request(call).cloned();
+            if let Some(before) = &before {
+                shelf.retain(|tool, _| !before.issued.iter().any(|issue| &issue.tool == tool));
+            }
+            let answer = recall::answer(&view, &front.session, &block, &shelf, ask);
+            if before.is_none() {
+                let requested = ToolRequested {
+                    session: id.clone(),
+                    call_id: call.clone(),
+                    step,
+                    issued: answer.issued.clone(),
+                    result: answer.result,
+                };
+                let at = self.clock().now();
+                let event = Event::ToolRequested(requested.clone());
+                if !self.send(Traffic { at, event, query: None }) {
+                    self.note_unlogged();
+                }
+                front.session.apply_request(Arc::new(requested), at);
+            }
+            let shown: Vec<&Shown> =
+                answer.issued.iter().filter_map(|issue| view.shown(issue).map(|shown| &**shown)).collect();
+            let pieces = render::tool_result(spec.format, spec.delivery, answer.kind, &answer.text, &shown);
+            let took = self.clock().monotonic().saturating_sub(started);
+            Ok(Recalled { pieces, answer, view: view.clone(), took })
+        })
+    }
+
+    /// Checks all calls of one reply. Without a step, the newest one's reply is meant.
+    pub fn validate_calls(
+        &self,
+        id: &SessionId,
+        step: Option<StepId>,
+        calls: &[RawCall<'_>],
+    ) -> Result<Vec<Checked>, EngineError> {
+        let view = self.view();
+        self.with_session(id, |front| {
+            open_only(&front.session)?;
+            let step = step.or_else(|| front.session.last_step().map(|step| step.planned.step));
+            let (event, mut answers) = checking::check(&view, &front.session, step, calls);
+            let at = self.clock().now();
+            if !event.calls.is_empty() {
+                if !self.send(Traffic { at, event: Event::CallsChecked(event.clone()), query: None }) {
+                    self.note_unlogged();
+                }
+                front.session.apply_check(&event, at);
+            }
+            for answer in &mut answers {
+                answer.presence = front.session.judged_presence(&answer.call_id);
+            }
+            Ok(answers)
+        })
+    }
+
+    /// Takes in what became of calls and steps. Where there is no such session, nothing is counted.
+    pub fn report(&self, id: &SessionId, reports: &Reports<'_>) -> Vec<Ack> {
+        let view = self.view();
+        let taken = self.with_session(id, |front| Ok(self.take_reports(front, &view, reports)));
+        taken.unwrap_or_else(|_| {
+            let ignored = |outcome: &Outcome<'_>| Ack {
+                call_id: outcome.call_id.clone(),
+                result: OutcomeResult::Ignored,
+                presence: None,
+            };
+            reports.outcomes.iter().map(ignored).collect()
+        })
+    }
+
+    fn take_reports(&self, front: &mut FrontSession, view: &View, reports: &Reports<'_>) -> Vec<Ack> {
+        let acks = reports.outcomes.iter().map(|outcome| self.take_outcome(front, view, outcome)).collect();
+        let session = front.session.id().clone();
+        for (step, end) in &reports.endings {
+            let at = self.clock().now();
+            let event = Event::StepEnded(StepEnded { session: session.clone(), step: *step, end: *end });
+            if self.send(Traffic { at, event, query: None }) {
+                front.session.apply_step_end(*step, at);
+            }
+        }
+        if let Some((input_tokens, cached_tokens, miss_reason)) = &reports.usage {
+            let at = self.clock().now();
+            let usage = UsageReported {
+                session,
+                input_tokens: *input_tokens,
+                cached_tokens: *cached_tokens,
+                miss_reason: shorten(miss_reason),
+            };
+            if self.send(Traffic { at, event: Event::UsageReported(usage.clone()), query: None }) {
+                front.session.apply_usage(&usage, at);
+            }
+        }
+        acks
+    }
+
+    fn take_outcome(&self, front: &mut FrontSession, view: &View, outcome: &Outcome<'_>) -> Ack {
+        let session = &front.session;
+        let tool = tool_of(session, view, outcome);
+        let arguments_fit = match &tool {
+            Some(tool) if !outcome.arguments.is_empty() && !session.was_checked(&outcome.call_id) => {
+                checking::arguments_fit(view, session, tool, outcome.arguments)
+            }
+            _ => None,
+        };
+        let event = OutcomeReported {
+            session: session.id().clone(),
+            call_id: outcome.call_id.clone(),
+            step: outcome.step,
+            tool,
+            ending: outcome.ending,
+            message: shorten(outcome.message),
+            duration_ms: u32::try_from(outcome.duration.as_millis()).unwrap_or(u32::MAX),
+            retry_of: outcome.retry_of.clone(),
+            arguments_fit,
+            judgement: outcome.judgement.clone(),
+        };
+        let counting = session.counting(&event);
+        let ack = |result, presence| Ack { call_id: outcome.call_id.clone(), result, presence };
+        if counting == Counting::Duplicate {
+            return ack(OutcomeResult::Duplicate, session.judged_presence(&outcome.call_id));
+        }
+        let at = self.clock().now();
+        if !self.send(Traffic { at, event: Event::OutcomeReported(event.clone()), query: None }) {
+            return ack(OutcomeResult::NotStored, None);
+        }
+        front.session.apply_report(&event, at);
+        match (counting, &event.tool) {
+            (Counting::Tick(presence), Some(tool)) => {
+                front.session.apply_tick(&event.call_id, tool, presence);
+                ack(OutcomeResult::Applied, Some(presence))
+            }
+            (Counting::Retry, _) => ack(OutcomeResult::Applied, None),
+            (Counting::Late, _) => ack(OutcomeResult::Late, Some(Presence::Unknown)),
+            _ => ack(OutcomeResult::Ignored, None),
+        }
+    }
+
+    /// Says how a session stands.
+    pub fn session_status(&self, id: &SessionId) -> Result<SessionStatus, EngineError> {
+        let view = self.view();
+        let session = self.with_session(id, |front| Ok(front.session.clone()))?;
+        open_only(&session)?;
+        let block = block_of(&session)?;
+        let now = view.freeze(session.spec());
+        let pending = block::pending_changes(&view.registry, &block, &now);
+        let tokens = session.last_step().map(|step| step.planned.tokens).unwrap_or(block.tokens);
+        let present = session.shelf_before(None);
+        Ok(SessionStatus { block, present, pending, tokens, view, session })
+    }
+}
+
+fn open_only(session: &Session) -> Result<(), EngineError> {
+    match session.ended() {
+        None => Ok(()),
+        Some(_) => Err(EngineError::SessionEnded(session.id().clone())),
+    }
+}
+
+fn block_of(session: &Session) -> Result<Arc<Block>, EngineError> {
+    session.block().cloned().ok_or_else(|| EngineError::UnknownSession(session.id().clone()))
+}
+
+/// Returns what sending every candidate would cost, worked out again only when the registry has changed.
+fn everything(front: &mut FrontSession, view: &View, spec: &SessionSpec) -> u32 {
+    let revision = view.registry.revision();
+    match front.everything {
+        Some((known, tokens)) if known == revision => tokens,
+        _ => {
+            let tokens = planning::everything_tokens(&view.registry, spec);
+            front.everything = Some((revision, tokens));
+            tokens
+        }
+    }
+}
+
+/// Finds the tool behind an outcome: by the check of its call, else by the name as called, `call_tool` unwrapped.
+fn tool_of(session: &Session, view: &View, outcome: &Outcome<'_>) -> Option<ToolId> {
+    if let Some(tool) = session.checked_tool(&outcome.call_id) {
+        return Some(tool.clone());
+    }
+    let name =
+        if outcome.name == CALL_TOOL { checking::inner_name(outcome.arguments)? } else { outcome.name.to_owned() };
+    let alias = Alias::from(name.as_str());
+    if block::is_own(session.spec(), &alias) {
+        return None;
+    }
+    view.registry.by_alias(&alias).cloned()
+}
+
+/// Keeps the head of a text, without control characters.
+fn shorten(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(MESSAGE_CHARS).collect()
+}

@@ -1,0 +1,402 @@
+//! The one writer of a namespace: takes causes in order, folds them, hands them to the journal, publishes what changed.
+//!
+//! A plain thread. Commands are decided, appended, waited for, and only then applied; traffic is folded and appended in
+//! the same breath, so memory runs ahead of the disk by the flush window and never of the log. Before editing: nothing
+//! else may push this namespace's units to the journal, or the order on disk is not the order of the fold.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::mpsc::Receiver;
+
+use tokio::sync::oneshot;
+
+use super::error::EngineError;
+use super::handle::{Shared, Traffic};
+use super::journal::{Durable, Journal};
+use crate::core::block;
+use crate::core::block::PendingChange;
+use crate::core::event::{
+    Block, Event, PolicySet, Record, SessionClosed, SessionEnd, SessionOpened, SessionRefreshed, SessionSpec,
+    ToolChanged,
+};
+use crate::core::ids::{Generation, Seq, SessionId, ToolId, UnixMillis};
+use crate::core::namespace::Namespace;
+use crate::core::namespace::commands::{Registered, Registration};
+use crate::core::session::Session;
+use crate::store::{QueryNote, StoreError, Unit};
+
+/// Records after which a snapshot is taken, so that a restart reads few events.
+const RECORDS_PER_SNAPSHOT: u64 = 20_000;
+
+/// How often kept queries past their time are dropped, in milliseconds.
+const QUERY_SWEEP_MS: i64 = 3_600_000;
+
+/// Where an answer goes.
+pub type Reply<T> = oneshot::Sender<Result<T, EngineError>>;
+
+/// An opened or refreshed session.
+pub struct OpenedSession {
+    /// The session as it is now.
+    pub session: Session,
+    /// Its block.
+    pub block: Arc<Block>,
+    /// Whether it was open before.
+    pub resumed: bool,
+    /// What a refresh took.
+    pub taken: Vec<PendingChange>,
+    /// Resolves when it is on disk; `None` where nothing was written.
+    pub durable: Option<Durable>,
+}
+
+/// What the writer is asked to do.
+pub enum Message {
+    /// Something happened to a session.
+    Traffic(Traffic),
+    /// Take definitions in.
+    Register(Box<Registration>, Reply<Registered>),
+    /// Do something to a tool.
+    Change(ToolChanged, Reply<()>),
+    /// Set values of the policy.
+    Policy(PolicySet, u64, Reply<u64>),
+    /// Open a session.
+    Open(SessionId, Arc<SessionSpec>, Reply<OpenedSession>),
+    /// Take a session's pending changes.
+    Refresh(SessionId, Generation, std::collections::BTreeSet<ToolId>, Reply<OpenedSession>),
+    /// Close a session.
+    Close(SessionId, Reply<Option<Durable>>),
+    /// Look at the namespace.
+    Look(Box<dyn FnOnce(&Namespace) + Send>),
+    /// Resolve when everything before is on disk.
+    Flush(oneshot::Sender<Durable>),
+    /// Do what time alone makes due.
+    Upkeep(UnixMillis, oneshot::Sender<()>),
+    /// Take a last snapshot and end.
+    Stop,
+}
+
+/// The writer's state.
+pub struct Writer {
+    namespace: Namespace,
+    last_seq: Seq,
+    last_at: UnixMillis,
+    records_since_snapshot: u64,
+    last_query_sweep: UnixMillis,
+    /// Units that the full journal did not take; no traffic is let in while there are any.
+    backlog: VecDeque<Unit>,
+    journal: Journal,
+    shared: Arc<Shared>,
+}
+
+impl Writer {
+    /// Puts a writer together for a recovered or new namespace.
+    pub fn new(
+        namespace: Namespace,
+        last_seq: Seq,
+        last_at: UnixMillis,
+        journal: Journal,
+        shared: Arc<Shared>,
+    ) -> Self {
+        Self {
+            namespace,
+            last_seq,
+            last_at,
+            records_since_snapshot: 0,
+            last_query_sweep: UnixMillis::default(),
+            backlog: VecDeque::new(),
+            journal,
+            shared,
+        }
+    }
+
+    /// Works until it is told to stop, or nobody can send any more.
+    pub fn run(mut self, inbox: &Receiver<Message>) {
+        while let Ok(message) = inbox.recv() {
+            self.drain_backlog();
+            match message {
+                Message::Traffic(traffic) => self.take_traffic(traffic),
+                Message::Register(registration, reply) => {
+                    let answer = self.register(&registration);
+                    let _ = reply.send(answer);
+                }
+                Message::Change(change, reply) => {
+                    let at = self.stamp();
+                    let events = self.namespace.decide_change(at, change).map_err(EngineError::from);
+                    let answer = events.and_then(|events| self.commit(at, events));
+                    let _ = reply.send(answer);
+                }
+                Message::Policy(set, version, reply) => {
+                    let at = self.stamp();
+                    let events = self.namespace.decide_policy(set, version).map_err(EngineError::from);
+                    let answer = events.and_then(|events| self.commit(at, events));
+                    let _ = reply.send(answer.map(|()| self.namespace.policy_version()));
+                }
+                Message::Open(session, spec, reply) => {
+                    let answer = self.open(session, spec);
+                    let _ = reply.send(answer);
+                }
+                Message::Refresh(session, generation, keep, reply) => {
+                    let answer = self.refresh(&session, generation, keep);
+                    let _ = reply.send(answer);
+                }
+                Message::Close(session, reply) => {
+                    let answer = self.close(session);
+                    let _ = reply.send(answer);
+                }
+                Message::Look(look) => look(&self.namespace),
+                Message::Flush(reply) => {
+                    let _ = reply.send(self.journal.flushed());
+                }
+                Message::Upkeep(now, reply) => {
+                    self.upkeep(now);
+                    let _ = reply.send(());
+                }
+                Message::Stop => break,
+            }
+        }
+        self.drain_backlog();
+        self.snapshot();
+    }
+
+    /// Returns a stamp that is never less than the one before, whatever the clock does.
+    fn stamp(&self) -> UnixMillis {
+        self.shared.clock.now().max(self.last_at)
+    }
+
+    fn unit(
+        &mut self,
+        at: UnixMillis,
+        events: Vec<Event>,
+        query: Option<(SessionId, crate::store::QueryBody)>,
+    ) -> Unit {
+        let first = self.last_seq.next();
+        let mut seq = self.last_seq;
+        let records: Vec<Record> = events
+            .into_iter()
+            .map(|event| {
+                seq = seq.next();
+                Record { seq, at, event }
+            })
+            .collect();
+        let query = query.map(|(session, body)| QueryNote { seq: first, session, at, body });
+        Unit { namespace: self.namespace.id().clone(), records, query }
+    }
+
+    /// Notes that a unit is in the log's buffer, or on its way there.
+    fn note(&mut self, unit: &Unit) {
+        self.last_seq.0 += unit.records.len() as u64;
+        self.records_since_snapshot += unit.records.len() as u64;
+        if let Some(last) = unit.records.last() {
+            self.last_at = last.at;
+        }
+    }
+
+    /// Hands a folded unit to the journal; one that does not fit waits, and traffic is shed meanwhile.
+    fn append(&mut self, unit: Unit) {
+        self.note(&unit);
+        let is_open = self.backlog.is_empty();
+        if is_open && self.journal.push(unit.clone()).is_ok() {
+            return;
+        }
+        self.backlog.push_back(unit);
+        self.shared.set_shedding(true);
+    }
+
+    fn append_durable(&mut self, unit: Unit) -> Option<Durable> {
+        if self.backlog.is_empty()
+            && let Ok(durable) = self.journal.push_durable(unit.clone())
+        {
+            self.note(&unit);
+            return Some(durable);
+        }
+        self.append(unit);
+        None
+    }
+
+    fn drain_backlog(&mut self) {
+        while let Some(unit) = self.backlog.front() {
+            if self.journal.push(unit.clone()).is_err() {
+                return;
+            }
+            self.backlog.pop_front();
+        }
+        self.shared.set_shedding(false);
+    }
+
+    /// Folds a cause and returns it with what it drew.
+    fn fold(&mut self, at: UnixMillis, cause: Event) -> Vec<Event> {
+        let drawn = self.namespace.fold(at, &cause);
+        let changes_view = drawn.iter().any(changes_view);
+        let mut events = vec![cause];
+        events.extend(drawn);
+        if changes_view {
+            self.publish();
+        }
+        events
+    }
+
+    fn publish(&self) {
+        self.shared.publish(self.namespace.view());
+    }
+
+    fn take_traffic(&mut self, traffic: Traffic) {
+        let at = traffic.at.max(self.last_at);
+        let query = match &traffic.event {
+            Event::StepPlanned(planned) => traffic.query.map(|body| (planned.session.clone(), body)),
+            _ => None,
+        };
+        let events = self.fold(at, traffic.event);
+        let unit = self.unit(at, events, query);
+        self.append(unit);
+    }
+
+    /// Makes a decided change durable and takes it in; nothing changes where the disk does not take it.
+    fn commit(&mut self, at: UnixMillis, events: Vec<Event>) -> Result<(), EngineError> {
+        let Some(cause) = events.first().cloned() else { return Ok(()) };
+        if !self.backlog.is_empty() {
+            return Err(EngineError::NotWritable(StoreError::Full));
+        }
+        let unit = self.unit(at, events, None);
+        match self.journal.push_change(unit.clone()) {
+            Ok(durable) => durable.wait().map_err(EngineError::NotWritable)?,
+            Err(_) => return Err(EngineError::NotWritable(StoreError::Full)),
+        }
+        self.note(&unit);
+        for record in &unit.records {
+            self.namespace.apply(at, &cause, &record.event);
+        }
+        self.publish();
+        Ok(())
+    }
+
+    fn register(&mut self, registration: &Registration) -> Result<Registered, EngineError> {
+        let mut registered = self.namespace.decide_register(registration)?;
+        let at = self.stamp();
+        self.commit(at, std::mem::take(&mut registered.events))?;
+        Ok(registered)
+    }
+
+    fn open(&mut self, id: SessionId, spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
+        if let Some(session) = self.namespace.session(&id).filter(|session| session.ended().is_none()) {
+            if **session.spec() != *spec {
+                return Err(EngineError::SessionDiffers(id));
+            }
+            return opened(session, true, Vec::new(), None).ok_or(EngineError::UnknownSession(id));
+        }
+        if let Some(original) = &spec.fork_of
+            && self.namespace.session(original).is_none_or(|session| session.ended().is_some())
+        {
+            return Err(EngineError::UnknownSession(original.clone()));
+        }
+        let most = self.namespace.policy().session.max_open;
+        if self.namespace.n_open() >= most as usize {
+            return Err(EngineError::TooManySessions(most));
+        }
+        if !self.backlog.is_empty() {
+            return Err(EngineError::Overloaded);
+        }
+        let at = self.stamp();
+        let events = self.fold(at, Event::SessionOpened(SessionOpened { session: id.clone(), spec }));
+        let unit = self.unit(at, events, None);
+        let durable = self.append_durable(unit);
+        let Some(session) = self.namespace.session(&id) else { return Err(EngineError::UnknownSession(id)) };
+        self.shared.put_session(session.clone());
+        opened(session, false, Vec::new(), durable).ok_or(EngineError::UnknownSession(id))
+    }
+
+    fn refresh(
+        &mut self,
+        id: &SessionId,
+        generation: Generation,
+        keep: std::collections::BTreeSet<ToolId>,
+    ) -> Result<OpenedSession, EngineError> {
+        let missing = || EngineError::UnknownSession(id.clone());
+        let before = self.namespace.session(id).ok_or_else(missing)?;
+        if before.ended().is_some() {
+            return Err(EngineError::SessionEnded(id.clone()));
+        }
+        // The session is past what the runtime holds: the refresh was done, and its answer lost.
+        if generation != Generation(0) && generation < before.generation() {
+            return opened(before, true, Vec::new(), None).ok_or_else(missing);
+        }
+        let old_block = before.block().cloned().ok_or_else(missing)?;
+        let at = self.stamp();
+        let cause = Event::SessionRefreshed(SessionRefreshed { session: id.clone(), keep });
+        let events = self.fold(at, cause);
+        for event in &events {
+            if let Event::BlockFrozen(frozen) = event {
+                self.shared.refresh_session(id, self.namespace.session(id), frozen, at);
+            }
+        }
+        let unit = self.unit(at, events, None);
+        let durable = self.append_durable(unit);
+        let session = self.namespace.session(id).ok_or_else(missing)?;
+        let new_block = session.block().ok_or_else(missing)?;
+        let taken = block::pending_changes(self.namespace.registry(), &old_block, new_block);
+        opened(session, false, taken, durable).ok_or_else(missing)
+    }
+
+    fn close(&mut self, id: SessionId) -> Result<Option<Durable>, EngineError> {
+        match self.namespace.session(&id) {
+            None => return Err(EngineError::UnknownSession(id)),
+            Some(session) if session.ended().is_some() => return Ok(None),
+            Some(_) => {}
+        }
+        let at = self.stamp();
+        let events = self.fold(at, Event::SessionClosed(SessionClosed { session: id.clone() }));
+        self.shared.end_session(&id, SessionEnd::Closed, at);
+        let unit = self.unit(at, events, None);
+        Ok(self.append_durable(unit))
+    }
+
+    fn upkeep(&mut self, now: UnixMillis) {
+        let now = now.max(self.last_at);
+        if self.namespace.next_deadline().is_some_and(|deadline| deadline <= now) {
+            let events = self.fold(now, Event::TimePassed);
+            for event in &events {
+                if let Event::SessionEnded(ended) = event {
+                    self.shared.end_session(&ended.session, ended.end, now);
+                }
+            }
+            self.shared.keep_sessions(|id| self.namespace.session(id).is_some());
+            let unit = self.unit(now, events, None);
+            self.append(unit);
+        }
+        if now.0 - self.last_query_sweep.0 >= QUERY_SWEEP_MS {
+            self.last_query_sweep = now;
+            let days = i64::from(self.namespace.policy().learn.query_days);
+            let before = UnixMillis(now.0 - days * 24 * 3_600_000);
+            self.journal.drop_queries_before(self.namespace.id().clone(), before);
+        }
+        if self.records_since_snapshot >= RECORDS_PER_SNAPSHOT {
+            self.snapshot();
+        }
+    }
+
+    fn snapshot(&mut self) {
+        if self.last_seq == Seq(0) || !self.backlog.is_empty() || self.records_since_snapshot == 0 {
+            return;
+        }
+        match self.namespace.to_snapshot() {
+            Ok(body) => {
+                self.records_since_snapshot = 0;
+                self.journal.write_snapshot(self.namespace.id().clone(), self.last_seq, self.last_at, body);
+            }
+            Err(error) => tracing::error!(namespace = %self.namespace.id(), %error, "no snapshot was taken"),
+        }
+    }
+}
+
+/// Returns whether readers see anything else after an event.
+fn changes_view(event: &Event) -> bool {
+    matches!(event, Event::PoolReranked(_) | Event::ToolMoved(_))
+}
+
+fn opened(
+    session: &Session,
+    resumed: bool,
+    taken: Vec<PendingChange>,
+    durable: Option<Durable>,
+) -> Option<OpenedSession> {
+    let block = session.block()?.clone();
+    Some(OpenedSession { session: session.clone(), block, resumed, taken, durable })
+}

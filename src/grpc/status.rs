@@ -1,0 +1,161 @@
+//! The one place where a refusal becomes a gRPC status: a code for whoever can mend it, a reason for programs, a
+//! sentence for people.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use tonic::{Code, Status};
+use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
+
+use crate::core::event::Word;
+use crate::core::namespace::commands::Refusal;
+use crate::engine::EngineError;
+use crate::proto::ErrorReason;
+
+/// The domain of every reason.
+const DOMAIN: &str = "toolcrib";
+
+/// When to try again after shedding.
+const RETRY_SOON: Duration = Duration::from_millis(200);
+
+/// When to try again after the store refused.
+const RETRY_STORE: Duration = Duration::from_secs(1);
+
+/// Puts a status together.
+pub fn status(code: Code, reason: ErrorReason, message: impl Into<String>, mut details: ErrorDetails) -> Status {
+    let word = reason.as_str_name().trim_start_matches("ERROR_REASON_");
+    details.set_error_info(word, DOMAIN, HashMap::new());
+    Status::with_error_details(code, message, details)
+}
+
+/// Fields of a request that cannot be taken, gathered so that all are named at once.
+#[derive(Default)]
+pub struct Fields(Vec<FieldViolation>);
+
+impl Fields {
+    /// Notes a field and what would be accepted.
+    pub fn refuse(&mut self, field: impl Into<String>, description: impl Into<String>) {
+        self.0.push(FieldViolation::new(field, description));
+    }
+
+    /// Notes a field unless it holds what it must.
+    pub fn require(&mut self, holds: bool, field: &str, description: impl Into<String>) {
+        if !holds {
+            self.refuse(field, description);
+        }
+    }
+
+    /// Refuses the request if any field was noted.
+    pub fn finish(self) -> Result<(), Status> {
+        self.finish_as(ErrorReason::InvalidField)
+    }
+
+    /// Refuses the request for a reason of its own if any field was noted.
+    pub fn finish_as(self, reason: ErrorReason) -> Result<(), Status> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let said: Vec<String> = self.0.iter().map(|v| format!("{}: {}", v.field, v.description)).collect();
+        let details = ErrorDetails::with_bad_request(self.0);
+        Err(status(Code::InvalidArgument, reason, said.join("; "), details))
+    }
+}
+
+/// A request that cannot be served now because too many are.
+pub fn overloaded(message: &str) -> Status {
+    let details = ErrorDetails::with_retry_info(Some(RETRY_SOON));
+    status(Code::ResourceExhausted, ErrorReason::Overloaded, message, details)
+}
+
+/// Something that is our own fault; logged here, since nobody else will see it.
+pub fn internal(what: &str, error: &dyn std::fmt::Display) -> Status {
+    tracing::error!(%error, what, "request failed inside the daemon");
+    status(Code::Internal, ErrorReason::Internal, what, ErrorDetails::new())
+}
+
+impl From<EngineError> for Status {
+    fn from(error: EngineError) -> Self {
+        let plain = |code, reason, message: String| status(code, reason, message, ErrorDetails::new());
+        match error {
+            EngineError::UnknownNamespace(id) => plain(
+                Code::NotFound,
+                ErrorReason::UnknownNamespace,
+                format!("there is no namespace {id}; registering a tool or setting a policy makes it"),
+            ),
+            EngineError::TooManyNamespaces(most) => plain(
+                Code::ResourceExhausted,
+                ErrorReason::Overloaded,
+                format!("there are {most} namespaces already; raise limits.namespaces in the configuration"),
+            ),
+            EngineError::UnknownSession(id) => plain(
+                Code::NotFound,
+                ErrorReason::UnknownSession,
+                format!("there is no session {id}; open it with OpenSession"),
+            ),
+            EngineError::SessionEnded(id) => plain(
+                Code::NotFound,
+                ErrorReason::SessionEnded,
+                format!("session {id} has ended; open it again with the same id"),
+            ),
+            EngineError::SessionDiffers(id) => plain(
+                Code::AlreadyExists,
+                ErrorReason::SessionDiffers,
+                format!("session {id} is open with other values; use another id, or close it first"),
+            ),
+            EngineError::TooManySessions(most) => {
+                let details = ErrorDetails::with_retry_info(Some(RETRY_SOON));
+                let message = format!("{most} sessions are open; close some, or raise the policy session.max_open");
+                status(Code::ResourceExhausted, ErrorReason::TooManySessions, message, details)
+            }
+            EngineError::Refused(refusal) => refusal.into(),
+            EngineError::Overloaded => overloaded("the namespace has more to do than it can take; try again"),
+            EngineError::NotWritable(error) => {
+                let details = ErrorDetails::with_retry_info(Some(RETRY_STORE));
+                let message = format!("the store takes no writes, planning goes on: {error}");
+                status(Code::Unavailable, ErrorReason::StoreNotWritable, message, details)
+            }
+            EngineError::Stopping => {
+                let details = ErrorDetails::with_retry_info(Some(RETRY_STORE));
+                status(Code::Unavailable, ErrorReason::Stopping, "the daemon is stopping", details)
+            }
+        }
+    }
+}
+
+impl From<Refusal> for Status {
+    fn from(refusal: Refusal) -> Self {
+        let plain = |code, reason, message: String| status(code, reason, message, ErrorDetails::new());
+        match refusal {
+            Refusal::UnknownTool(tool) => plain(
+                Code::NotFound,
+                ErrorReason::UnknownTool,
+                format!("there is no tool {tool}; `toolcrib tool list` shows what there is"),
+            ),
+            Refusal::NotPossible { tool, state, action } => plain(
+                Code::FailedPrecondition,
+                ErrorReason::ActionNotPossible,
+                format!("{tool} is {}, so {} does nothing to it", state.as_str(), action.as_str()),
+            ),
+            Refusal::Policy(violations) => {
+                let mut fields = Fields::default();
+                for violation in violations {
+                    fields.refuse(format!("values.{}", violation.key), violation.to_string());
+                }
+                match fields.finish() {
+                    Err(status) => status,
+                    Ok(()) => plain(Code::InvalidArgument, ErrorReason::InvalidField, "bad policy".into()),
+                }
+            }
+            Refusal::PolicyVersion { wanted, current } => plain(
+                Code::Aborted,
+                ErrorReason::VersionMismatch,
+                format!("the policy is at version {current}, not {wanted}; read it again"),
+            ),
+            Refusal::RequestDiffers => plain(
+                Code::AlreadyExists,
+                ErrorReason::RequestDiffers,
+                "this request_id was used for another change; use a new one".into(),
+            ),
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The durable event log: what a namespace needs to be exactly what it was before the daemon ended.
+//!
+//! Two sides. [`Log`] is the writer's, owned by one thread (`engine/journal.rs`); [`Reader`] is for recovery and export
+//! and may be used from anywhere at any time. Nothing here decides, batches or retries: one call of [`Log::append`] is
+//! one transaction, and an error says whether the same units may be tried again ([`StoreError::is_passing`]).
+//!
+//! The one thing to know before editing: an acknowledged unit must survive power loss, so a `Log` returns `Ok` only
+//! after the disk said that it has the data, and after an error of which it cannot tell ([`StoreError::Indeterminate`])
+//! it must not be written again.
+
+mod codec;
+mod error;
+mod migrations;
+#[cfg(test)]
+pub(crate) mod samples;
+pub mod sqlite;
+
+use std::ops::ControlFlow;
+
+use serde::{Deserialize, Serialize};
+
+use crate::core::event::Record;
+use crate::core::ids::{NamespaceId, Seq, SessionId, ToolId, UnixMillis};
+
+pub use error::StoreError;
+
+/// What one cause left in the log: the cause and all it drew; stored in one transaction or not at all.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Unit {
+    /// Whose log.
+    pub namespace: NamespaceId,
+    /// The cause and what was drawn from it, in order and without gaps.
+    pub records: Vec<Record>,
+    /// The query behind the cause, where policy lets it be kept.
+    pub query: Option<QueryNote>,
+}
+
+/// What policy lets be kept of a step's query.
+///
+/// It stands in a table of its own, with its own retention, so that it can be erased without touching the fold.
+#[derive(Clone, PartialEq, Debug)]
+pub struct QueryNote {
+    /// The record it belongs to.
+    pub seq: Seq,
+    /// Whose it was.
+    pub session: SessionId,
+    /// When it came in.
+    pub at: UnixMillis,
+    /// The query.
+    pub body: QueryBody,
+}
+
+/// A query, as far as policy lets it be kept.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum QueryBody {
+    /// Keyed hashes of its stems.
+    Terms(Vec<u32>),
+    /// Its words.
+    Text {
+        /// What the user said.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        user: String,
+        /// What the model said since.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        model: String,
+        /// What the session is for.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        goal: String,
+    },
+}
+
+/// The writer's side: the only way into the log.
+pub trait Log: Send + 'static {
+    /// Appends the units in one transaction and returns once they are on disk: all of them or, on an error, none
+    /// (except after [`StoreError::Indeterminate`], when nobody knows).
+    ///
+    /// The first record of a unit must follow the last one of its namespace, else [`StoreError::OutOfOrder`].
+    fn append(&mut self, units: &[&Unit]) -> Result<(), StoreError>;
+
+    /// Keeps `body` as what the namespace was after `seq`, which must be in the log; only the newest two are kept.
+    fn write_snapshot(
+        &mut self,
+        namespace: &NamespaceId,
+        seq: Seq,
+        at: UnixMillis,
+        body: &[u8],
+    ) -> Result<(), StoreError>;
+
+    /// Erases the queries of a namespace that came in before `at`, and returns how many.
+    fn drop_queries_before(&mut self, namespace: &NamespaceId, at: UnixMillis) -> Result<u64, StoreError>;
+
+    /// Writes something that changes nothing, to find out whether writing works again.
+    fn probe(&mut self) -> Result<(), StoreError>;
+
+    /// Folds side files into the database. Nothing depends on it but the next start's speed.
+    fn checkpoint(&mut self) -> Result<(), StoreError>;
+}
+
+/// The reader's side, for recovery and export.
+pub trait Reader: Send + Sync + 'static {
+    /// Returns the namespaces that have a log, by name.
+    fn namespaces(&self) -> Result<Vec<NamespaceId>, StoreError>;
+
+    /// Returns the newest snapshot and the place in the log that it stands for.
+    fn snapshot(&self, namespace: &NamespaceId) -> Result<Option<(Seq, Vec<u8>)>, StoreError>;
+
+    /// Hands out the records behind `after`, in order, until `each` breaks.
+    ///
+    /// Reads in pieces of bounded size, so that neither memory nor a long read keeps the writer from its checkpoints;
+    /// what is appended meanwhile is handed out too. A gap between two records is [`StoreError::Corrupt`]; where the
+    /// first one stands is for the caller to check, since an old log may have been cut.
+    fn records(
+        &self,
+        namespace: &NamespaceId,
+        after: Seq,
+        each: &mut dyn FnMut(Record, Option<QueryBody>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError>;
+
+    /// Returns the newest transitions before a place in the log, of one tool or of all, newest first.
+    fn moves(
+        &self,
+        namespace: &NamespaceId,
+        tool: Option<&ToolId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError>;
+}

@@ -1,0 +1,194 @@
+//! Reading the log beside the writer, each call through a read-only connection of its own.
+
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use super::faults::read_fault;
+use super::{open_for_reading, refuse_unknown};
+use crate::core::event::Record;
+use crate::core::ids::{NamespaceId, Seq, ToolId, UnixMillis};
+use crate::store::migrations::{self, Schema};
+use crate::store::{QueryBody, Reader, StoreError, codec};
+
+/// Rows read at a time: enough that opening a statement does not count.
+const PIECE_ROWS: i64 = 1_024;
+
+/// A piece ends early at this many bytes of bodies, since one row may be a block of a megabyte.
+const PIECE_BYTES: usize = 4 << 20;
+
+/// Reads a database, whether or not a daemon has it open.
+pub struct SqliteReader {
+    path: PathBuf,
+}
+
+/// A row of the log before it is understood.
+struct Line {
+    seq: Seq,
+    at: UnixMillis,
+    kind: String,
+    body: String,
+    query: Option<String>,
+}
+
+impl SqliteReader {
+    pub(super) fn new(path: PathBuf) -> Self {
+        Self { path }
+    }
+
+    /// Opens a database for reading only; refuses what is not ours, newer, or not yet migrated.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let reader = Self::new(path.to_path_buf());
+        let schema = reader.read(migrations::identify)?;
+        refuse_unknown(schema, path)?;
+        match schema {
+            Schema::Version(migrations::NEWEST) => Ok(reader),
+            _ => Err(StoreError::Foreign { path: path.to_path_buf() }),
+        }
+    }
+
+    fn read<T>(&self, what: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, StoreError> {
+        open_for_reading(&self.path)
+            .and_then(|connection| what(&connection))
+            .map_err(|error| read_fault(error, &self.path))
+    }
+}
+
+impl Reader for SqliteReader {
+    fn namespaces(&self) -> Result<Vec<NamespaceId>, StoreError> {
+        self.read(|connection| {
+            let mut statement = connection.prepare("SELECT name FROM namespaces ORDER BY name")?;
+            let names = statement.query_map([], |row| row.get::<_, String>(0))?;
+            names.map(|name| Ok(NamespaceId::new(name?))).collect()
+        })
+    }
+
+    fn snapshot(&self, namespace: &NamespaceId) -> Result<Option<(Seq, Vec<u8>)>, StoreError> {
+        self.read(|connection| {
+            connection
+                .query_row(
+                    "SELECT seq, body FROM snapshots WHERE namespace = (SELECT id FROM namespaces WHERE name = ?1)
+                     ORDER BY seq DESC LIMIT 1",
+                    [namespace.as_str()],
+                    |row| Ok((seq_at(row, 0)?, row.get(1)?)),
+                )
+                .optional()
+        })
+    }
+
+    fn records(
+        &self,
+        namespace: &NamespaceId,
+        after: Seq,
+        each: &mut dyn FnMut(Record, Option<QueryBody>) -> ControlFlow<()>,
+    ) -> Result<(), StoreError> {
+        let fault = |error| read_fault(error, &self.path);
+        let connection = open_for_reading(&self.path).map_err(fault)?;
+        let mut reached = after;
+        let mut is_first = true;
+        loop {
+            let lines = read_piece(&connection, namespace, reached).map_err(fault)?;
+            if lines.is_empty() {
+                return Ok(());
+            }
+            for line in lines {
+                if !is_first && line.seq != reached.next() {
+                    let detail = format!("record {} of namespace {namespace} follows {reached}", line.seq);
+                    return Err(StoreError::Corrupt { detail });
+                }
+                is_first = false;
+                reached = line.seq;
+                let (record, query) = line.understand().map_err(|error| StoreError::Corrupt {
+                    detail: format!("record {reached} of namespace {namespace}: {error}"),
+                })?;
+                if each(record, query).is_break() {
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    fn moves(
+        &self,
+        namespace: &NamespaceId,
+        tool: Option<&ToolId>,
+        before: Option<Seq>,
+        limit: usize,
+    ) -> Result<Vec<Record>, StoreError> {
+        let lines = self.read(|connection| read_moves(connection, namespace, tool, before, limit))?;
+        let mut records = Vec::new();
+        for line in lines {
+            let seq = line.seq;
+            let (record, _) = line.understand().map_err(|error| StoreError::Corrupt {
+                detail: format!("record {seq} of namespace {namespace}: {error}"),
+            })?;
+            records.push(record);
+        }
+        Ok(records)
+    }
+}
+
+/// Reads a page of transitions whole.
+fn read_moves(
+    connection: &Connection,
+    namespace: &NamespaceId,
+    tool: Option<&ToolId>,
+    before: Option<Seq>,
+    limit: usize,
+) -> rusqlite::Result<Vec<Line>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, at_ms, kind, body FROM events
+         WHERE namespace = (SELECT id FROM namespaces WHERE name = ?1) AND kind = 'tool_moved'
+           AND (?2 IS NULL OR body ->> '$.tool' = ?2) AND (?3 IS NULL OR seq < ?3)
+         ORDER BY seq DESC LIMIT ?4",
+    )?;
+    let tool = tool.map(ToString::to_string);
+    let before = before.map(|seq| seq.0.cast_signed());
+    let mut rows = statement.query(params![namespace.as_str(), tool, before, limit as i64])?;
+    let mut lines = Vec::new();
+    while let Some(row) = rows.next()? {
+        let at = UnixMillis(row.get(1)?);
+        lines.push(Line { seq: seq_at(row, 0)?, at, kind: row.get(2)?, body: row.get(3)?, query: None });
+    }
+    Ok(lines)
+}
+
+/// Reads the next rows whole before any is handed out: the read transaction ends with this call, however slow the
+/// caller is.
+fn read_piece(connection: &Connection, namespace: &NamespaceId, after: Seq) -> rusqlite::Result<Vec<Line>> {
+    let mut statement = connection.prepare_cached(
+        "SELECT e.seq, e.at_ms, e.kind, e.body, q.body
+         FROM events e LEFT JOIN queries q ON q.namespace = e.namespace AND q.seq = e.seq
+         WHERE e.namespace = (SELECT id FROM namespaces WHERE name = ?1) AND e.seq > ?2
+         ORDER BY e.seq LIMIT ?3",
+    )?;
+    let mut rows = statement.query(params![namespace.as_str(), after.0.cast_signed(), PIECE_ROWS])?;
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    while bytes < PIECE_BYTES {
+        let Some(row) = rows.next()? else { break };
+        let line = Line {
+            seq: seq_at(row, 0)?,
+            at: UnixMillis(row.get(1)?),
+            kind: row.get(2)?,
+            body: row.get(3)?,
+            query: row.get(4)?,
+        };
+        bytes += line.body.len();
+        lines.push(line);
+    }
+    Ok(lines)
+}
+
+impl Line {
+    fn understand(self) -> Result<(Record, Option<QueryBody>), serde_json::Error> {
+        let event = codec::event(&self.kind, &self.body)?;
+        let query = self.query.as_deref().map(codec::query).transpose()?;
+        Ok((Record { seq: self.seq, at: self.at, event }, query))
+    }
+}
+
+fn seq_at(row: &Row<'_>, column: usize) -> rusqlite::Result<Seq> {
+    Ok(Seq(row.get::<_, i64>(column)?.cast_unsigned()))
+}

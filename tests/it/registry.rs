@@ -1,0 +1,80 @@
+//! Registering tools through the front door.
+
+use tonic::Code;
+use toolcrib::proto::*;
+
+use crate::common::{TestDaemon, definition, fields_of, reason_of};
+
+async fn refused(tool: ToolDefinition) -> tonic::Status {
+    let mut daemon = TestDaemon::start().await;
+    let request = RegisterToolsRequest { namespace: "test".into(), tools: vec![tool], ..Default::default() };
+    let status = daemon.registry.register_tools(request).await.expect_err("the tool is refused");
+    daemon.stop().await;
+    status
+}
+
+#[tokio::test]
+async fn a_tool_lacking_a_mandatory_field_is_refused_naming_exactly_it() {
+    for field in ["tools[0].summary", "tools[0].keywords", "tools[0].size_tokens"] {
+        let mut tool = definition("create_issue");
+        match field {
+            "tools[0].summary" => tool.summary.clear(),
+            "tools[0].keywords" => tool.keywords.clear(),
+            _ => tool.size_tokens = 0,
+        }
+        let status = refused(tool).await;
+        assert_eq!(status.code(), Code::InvalidArgument);
+        assert_eq!(fields_of(&status), [field]);
+        assert_eq!(reason_of(&status), "ADMISSION_REFUSED");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_lacking_all_three_is_refused_naming_all_at_once() {
+    let mut tool = definition("create_issue");
+    tool.summary.clear();
+    tool.keywords.clear();
+    tool.size_tokens = 0;
+    let status = refused(tool).await;
+    assert_eq!(fields_of(&status), ["tools[0].summary", "tools[0].keywords", "tools[0].size_tokens"]);
+}
+
+#[tokio::test]
+async fn a_wrong_size_estimate_is_refused_with_the_measured_figure() {
+    let mut tool = definition("create_issue");
+    let measured = tool.size_tokens;
+    tool.size_tokens = measured * 3;
+    let status = refused(tool).await;
+    assert_eq!(fields_of(&status), ["tools[0].size_tokens"]);
+    assert!(status.message().contains(&measured.to_string()), "{}", status.message());
+}
+
+#[tokio::test]
+async fn a_zero_width_space_is_refused_with_its_place() {
+    let mut tool = definition("create_issue");
+    tool.summary = "Opens an\u{200B} issue when a bug is found".into();
+    let status = refused(tool).await;
+    assert_eq!(fields_of(&status), ["tools[0].summary"]);
+    assert!(status.message().contains("U+200B"), "{}", status.message());
+    assert!(status.message().contains('8'), "{}", status.message());
+}
+
+#[tokio::test]
+async fn the_same_tool_again_changes_nothing_and_a_retry_is_answered_as_the_first_time() {
+    let mut daemon = TestDaemon::start().await;
+    let request = RegisterToolsRequest {
+        namespace: "test".into(),
+        tools: vec![definition("create_issue")],
+        request_id: "once".into(),
+        ..Default::default()
+    };
+    let mut results = Vec::new();
+    for _ in 0..2 {
+        let answer = daemon.registry.register_tools(request.clone()).await.expect("admitted").into_inner();
+        results.push(answer.admissions[0].result());
+    }
+    assert_eq!(results, [AdmissionResult::Admitted, AdmissionResult::Admitted]);
+    let again = daemon.register(vec![definition("create_issue")]).await;
+    assert_eq!(again.admissions[0].result(), AdmissionResult::Unchanged);
+    daemon.stop().await;
+}
