@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use serde_json::{Map, Value, json};
+use tonic::transport::Channel;
 
 use super::remote::Remote;
 use super::{DONE, Shell, json, output, tool};
+use crate::proto::stats_service_client::StatsServiceClient;
 use crate::proto::{
     ExportKind, ExportTrafficRequest, GetToolRequest, ListToolsRequest, ToolDefinition, ToolRecord, ToolRef,
 };
@@ -73,12 +75,7 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         }
         return Ok(DONE);
     };
-    let mut stream = remote.stats().export_traffic(request).await?.into_inner();
-    let mut lines = Lines::create(path)?;
-    while let Some(chunk) = stream.message().await.with_context(|| lines.incomplete())? {
-        lines.write(&chunk.lines)?;
-    }
-    written.push(lines.finish()?);
+    written.push(export_to(remote.stats(), request, path).await?);
 
     let mut text = String::new();
     let mut files = Vec::new();
@@ -88,6 +85,20 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     }
     shell.print(&json!({ "files": files }), &text)?;
     Ok(DONE)
+}
+
+/// Writes an export to a file, and returns it with its number of lines.
+pub(super) async fn export_to(
+    mut stats: StatsServiceClient<Channel>,
+    request: ExportTrafficRequest,
+    path: &Path,
+) -> anyhow::Result<(PathBuf, usize)> {
+    let mut stream = stats.export_traffic(request).await?.into_inner();
+    let mut lines = Lines::create(path)?;
+    while let Some(chunk) = stream.message().await.with_context(|| lines.incomplete())? {
+        lines.write(&chunk.lines)?;
+    }
+    lines.finish()
 }
 
 /// A file of lines in the making.

@@ -175,11 +175,12 @@ fn choose_residents(
     let mut residents = BTreeSet::new();
     let mut may_be_resident = BTreeSet::new();
     for (id, tool) in &candidates.tools {
-        if pass_through || spec.pool.must_have.contains(*id) || tool.is_pinned() {
+        // A tool on probation is issued, not resident: a second failure would strand it in every open block.
+        let is_active = tool.state() == ToolState::Active;
+        if pass_through || spec.pool.must_have.contains(*id) || (is_active && tool.is_pinned()) {
             residents.insert((*id).clone());
         }
-        // A tool on probation is issued, not resident: a second failure would strand it in every open block.
-        if tool.state() == ToolState::Active {
+        if is_active {
             may_be_resident.insert(*id);
         }
     }

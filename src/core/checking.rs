@@ -126,7 +126,7 @@ impl Checker<'_> {
         }
         match call.name {
             REQUEST_TOOL => answer(call, CallKind::Request),
-            CALL_TOOL => match unwrap(call.arguments) {
+            CALL_TOOL => match unwrap(call.arguments).and_then(|inner| self.refuse_direct(inner)) {
                 Ok((name, arguments)) => {
                     let inner = RawCall { call_id: call.call_id.clone(), name: &name, arguments: arguments.as_bytes() };
                     let mut checked = self.check_tool(&inner);
@@ -140,6 +140,16 @@ impl Checker<'_> {
             },
             _ => self.check_tool(call),
         }
+    }
+
+    /// Refuses to unwrap a call of what the model calls directly: it is there, only not behind `call_tool`.
+    fn refuse_direct(&self, inner: (String, String)) -> Result<(String, String), Violation> {
+        let name = &inner.0;
+        if !block::is_own(self.session.spec(), &Alias::from(name.as_str())) && !block::is_meta(name) {
+            return Ok(inner);
+        }
+        let (pointer, description) = ("/name".into(), format!("{name} is no tool of the directory"));
+        Err(Violation { pointer, description, accepted: "must be called directly".into() })
     }
 
     fn check_tool(&self, call: &RawCall<'_>) -> Checked {

@@ -1,7 +1,9 @@
 //! The life of a tool: one transition table, and what the core must remember of a tool to draw its transitions.
 //!
 //! Decides when a tool moves and why; who may issue a tool in which state is [`ToolState::is_issuable`]. Retirement by
-//! density, source incidents and growing backoff are not drawn yet; their causes stand in the table.
+//! density, source incidents and growing backoff are not drawn yet; their causes stand in the table. Nor are the brake,
+//! the lease of a probe, and withholding from the one session whose calls fail; an outcome from before a quarantine
+//! counts in the probation after it, unless it is a sibling of a failure that was counted.
 
 use std::collections::{BTreeMap, VecDeque};
 

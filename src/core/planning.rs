@@ -116,11 +116,16 @@ fn cut_query<'a>(
     (cut(query.user), cut(query.model), cut(query.goal))
 }
 
-/// Ranks the session's candidates for a query.
+/// Ranks the session's candidates for a query. The total is exact below the limit; from there on it may count tools that
+/// match and that the session may not see, since only the best are asked for.
 pub fn search(view: &View, spec: &SessionSpec, query: &Query<'_>, limit: usize) -> super::retrieval::Search {
     let heat = |tool: &ToolId| view.pool.heat_key(tool) as f32 / HEAT_UNIT;
     let mut admits = |tool: &ToolId| block::exclusion(&view.registry, spec, tool).is_none();
-    view.index.search(query, &heat, &mut admits, limit)
+    let mut found = view.index.search(query, &heat, &mut admits, limit);
+    if found.ranked.len() < limit {
+        found.total = found.ranked.len();
+    }
+    found
 }
 
 /// What a step issues, as it is being chosen.
@@ -144,9 +149,10 @@ impl<'a> Choice<'a> {
         let spec = session.spec();
         let form = Form::on_demand(spec.format, spec.delivery);
         let cost = |(tool, version): (&ToolId, &Version)| {
-            view.registry.get(tool).map_or(0, |tool| tool.version_or_current(Some(*version)).rendered(form).tokens)
+            view.registry.get(tool).map_or(0, |tool| form.issue_tokens(tool.version_or_current(Some(*version))))
         };
-        let tokens: u32 = shelf.iter().map(cost).sum();
+        let frame = if shelf.is_empty() { 0 } else { form.issue_frame_tokens() };
+        let tokens = frame + shelf.iter().map(cost).sum::<u32>();
         let budget = match spec.on_demand_budget {
             0 => (f64::from(spec.window) * view.policy.plan.budget_share) as u32,
             own => own,
@@ -167,7 +173,8 @@ impl<'a> Choice<'a> {
     pub fn take(&mut self, tool: &ToolId, origin: Origin, score: f32) -> bool {
         let Some(entry) = self.view.registry.get(tool) else { return false };
         let shown = entry.version_or_current(self.session.shown_version(tool));
-        let cost = shown.rendered(self.form).tokens;
+        let frame = if self.issued.is_empty() { self.form.issue_frame_tokens() } else { 0 };
+        let cost = frame + self.form.issue_tokens(shown);
         if cost > self.left {
             return false;
         }

@@ -11,6 +11,7 @@ mod player;
 mod recording;
 mod summary;
 
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context as _, bail};
@@ -18,9 +19,10 @@ use indicatif::{ProgressBar, ProgressStyle};
 use tonic::transport::Channel;
 
 use super::output::{print_line, print_text};
+use super::traffic;
 use crate::config::Config;
 use crate::proto::stats_service_client::StatsServiceClient;
-use crate::proto::{Figures, GetStatsRequest};
+use crate::proto::{ExportKind, ExportTrafficRequest, Figures, GetStatsRequest};
 use crate::telemetry;
 use catalog::Toolbox;
 use daemon::{Daemon, Ports};
@@ -39,6 +41,9 @@ pub struct Args {
     /// Keep serving afterwards, on the ports of `toolcrib serve`, until interrupted
     #[arg(long)]
     keep: bool,
+    /// Write every event of the run to this file, as `toolcrib replay --events` reads it
+    #[arg(long, value_name = "FILE")]
+    events: Option<PathBuf>,
 }
 
 /// Runs the demo. The figures go to standard output, all else to standard error.
@@ -49,7 +54,7 @@ pub async fn run(args: Args, json: bool) -> anyhow::Result<()> {
     let ports = if args.keep { Ports::Default } else { Ports::Any };
     let mut daemon = Daemon::start(ports).await?;
     let mut outcome = tokio::select! {
-        outcome = play_and_print(&daemon, json) => outcome,
+        outcome = play_and_print(&daemon, json, args.events.as_deref()) => outcome,
         waited = interrupt() => waited.and_then(|()| bail!("interrupted")),
     };
     if outcome.is_ok() && args.keep {
@@ -62,8 +67,13 @@ pub async fn run(args: Args, json: bool) -> anyhow::Result<()> {
     outcome.and(stopped)
 }
 
-async fn play_and_print(daemon: &Daemon, json: bool) -> anyhow::Result<()> {
+async fn play_and_print(daemon: &Daemon, json: bool, events: Option<&Path>) -> anyhow::Result<()> {
     let summary = play(&daemon.channel).await?;
+    if let Some(path) = events {
+        let kind = ExportKind::Events.into();
+        let request = ExportTrafficRequest { namespace: NAMESPACE.into(), kind, after: 0 };
+        traffic::export_to(StatsServiceClient::new(daemon.channel.clone()), request, path).await?;
+    }
     if json { print_line(&summary.to_json()?) } else { print_text(&summary.to_text()) }
 }
 

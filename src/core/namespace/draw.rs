@@ -80,7 +80,7 @@ impl Namespace {
             .iter()
             .chain(registered.admitted.iter().map(|admitted| &admitted.definition.id))
             .collect();
-        let mut gone = BTreeSet::new();
+        let (mut gone, mut back) = (BTreeSet::new(), BTreeSet::new());
         for (tool, entry) in self.registry.iter() {
             let cause = if offered.contains(tool) {
                 MoveCause::ListedAgain
@@ -92,14 +92,14 @@ impl Namespace {
             let before = self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal);
             if let Some(new) = lifecycle::transition(Some(entry.state()), cause, before) {
                 drawn.push(moved(tool, Some(entry.state()), new, cause));
-                if new != ToolState::Active {
-                    gone.insert(tool.clone());
-                }
+                let side = if new == ToolState::Active { &mut back } else { &mut gone };
+                side.insert(tool.clone());
             }
         }
-        // Seeded tools may be resident before anybody called them, so a free slot is theirs at once.
+        // Seeded tools may be resident before anybody called them, and tools listed again were used before: a free slot
+        // is theirs at once.
         let is_seeded = registered.admitted.iter().any(|admitted| admitted.definition.initial_score > 0.0);
-        if is_seeded || !gone.is_empty() {
+        if is_seeded || !gone.is_empty() || !back.is_empty() {
             let mut pool = self.pool.clone();
             let mut fresh = BTreeSet::new();
             for admitted in &registered.admitted {
@@ -109,8 +109,9 @@ impl Namespace {
                     fresh.insert(&definition.id);
                 }
             }
+            let is_new_or_back = |tool: &ToolId| fresh.contains(tool) || back.contains(tool);
             let is_eligible =
-                |tool: &ToolId| fresh.contains(tool) || (self.may_be_resident(tool) && !gone.contains(tool));
+                |tool: &ToolId| is_new_or_back(tool) || (self.may_be_resident(tool) && !gone.contains(tool));
             let refilled = pool.refill(&self.policy.hot_pool, self.tick, &self.pinned(), &is_eligible);
             drawn.extend(refilled.map(Event::PoolReranked));
         }

@@ -1,6 +1,6 @@
 //! The life of a tool, move by move.
 
-use super::support::{Crib, SUBJECTS, id_of, issued, move_in, tools};
+use super::support::{Crib, SUBJECTS, id_of, issued, move_in, spec, tools};
 use crate::core::event::{Ending, Event, MoveCause, PoolReason, PoolReranked, ToolAction, ToolState};
 use crate::core::ids::UnixMillis;
 use crate::core::namespace::commands::Refusal;
@@ -113,8 +113,26 @@ fn a_quarantine_ends_by_time_in_probation_which_is_issuable_and_not_resident() {
     let drawn = crib.pass(1);
     assert_eq!(move_in(&drawn).unwrap().cause, MoveCause::BackoffOver);
     assert_eq!(crib.state(&tool), ToolState::Probation);
-    assert_eq!(issued(&crib.plan_present("a", "weather", &[])), [tool.clone()]);
+    assert_eq!(issued(&crib.plan_present("a", "weather", &[])), std::slice::from_ref(&tool));
     assert_eq!(crib.open("c").resident_version(&tool), None);
+}
+
+/// A pin went before the rule, so that a second failure stranded the tool in every block opened meanwhile.
+#[test]
+fn a_pinned_tool_on_probation_is_not_resident_and_a_must_have_is() {
+    let mut crib = crib();
+    let tool = id_of("weather");
+    crib.change(&tool, ToolAction::Pin).unwrap();
+    assert!(crib.open("active").resident_version(&tool).is_some());
+    crib.break_tool("a", &tool);
+    assert_eq!(crib.open("quarantined").resident_version(&tool), None);
+    crib.pass(60);
+    assert_eq!(crib.open("probation").resident_version(&tool), None);
+    let mut wanted = spec();
+    wanted.pool.must_have.insert(tool.clone());
+    assert!(crib.open_with("must", wanted).resident_version(&tool).is_some());
+    crib.call_often("a", &tool, 10);
+    assert!(crib.open("again").resident_version(&tool).is_some());
 }
 
 #[test]
@@ -216,6 +234,7 @@ fn a_tool_that_its_source_lists_no_more_is_withdrawn_and_back_when_listed_again(
     assert_eq!(crib.ns.heat_key(&tool), heat);
     crib.list(&tools(24), &["s"]);
     assert_eq!(crib.state(&tool), ToolState::Active);
+    assert!(crib.ns.pool().members().contains(&tool), "a free slot is taken at once");
     assert!(crib.list(&tools(24), &["s"]).is_empty(), "the same list again changes nothing");
 }
 

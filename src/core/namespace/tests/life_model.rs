@@ -6,8 +6,8 @@
 use proptest::prelude::*;
 use proptest::test_runner::{RngAlgorithm, TestRng, TestRunner};
 
-use super::support::{Crib, SUBJECTS, id_of, tools};
-use crate::core::definition::Definition;
+use super::support::{Crib, SUBJECTS, check_all, id_of, tools};
+use crate::core::admission::Checked;
 use crate::core::event::{Ending, ToolAction, ToolState, Word};
 use crate::core::ids::{Generation, StepId, UnixMillis};
 
@@ -170,7 +170,7 @@ struct World {
 
 impl World {
     /// Lets the same happen to the models and to the namespace.
-    fn happen(&mut self, crib: &mut Crib, lists: &[Vec<Definition>], happening: &Happening) {
+    fn happen(&mut self, crib: &mut Crib, lists: &[Vec<Checked>], happening: &Happening) {
         match *happening {
             Happening::Call { tool, session, in_new_step, is_retry, ending } => {
                 self.steps[session] += u64::from(in_new_step);
@@ -192,7 +192,7 @@ impl World {
                 assert_eq!(was_possible, self.models[tool].operate(crib.now.0, action));
             }
             Happening::List { without } => {
-                crib.list(&lists[without.min(N_TOOLS)], &["s"]);
+                crib.list_checked(&lists[without.min(N_TOOLS)], &["s"]);
                 for (tool, model) in self.models.iter_mut().enumerate() {
                     model.be_listed(tool != without);
                 }
@@ -234,9 +234,9 @@ impl World {
 fn lives_agree_with_the_model_over_a_hundred_thousand_events() {
     eprintln!("seed {:?}, {CASES} cases of {EVENTS_A_CASE} events", String::from_utf8_lossy(&SEED));
     let all = tools(N_TOOLS);
-    let mut lists: Vec<Vec<Definition>> = Vec::new();
+    let mut lists = Vec::new();
     for without in 0..=N_TOOLS {
-        let mut list = all.clone();
+        let mut list = check_all(&all);
         if without < N_TOOLS {
             list.remove(without);
         }

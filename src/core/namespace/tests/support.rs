@@ -82,6 +82,12 @@ pub fn tools(n: usize) -> Vec<Definition> {
     SUBJECTS.iter().take(n).map(write).collect()
 }
 
+/// Lets the gate look at tools.
+pub fn check_all(tools: &[Definition]) -> Vec<admission::Checked> {
+    let policy = Policy::default().admission;
+    tools.iter().map(|tool| admission::check(tool, &policy)).collect()
+}
+
 /// Returns the id of a tool of [`tools`].
 pub fn id_of(subject: &str) -> ToolId {
     ToolId::new("s", format!("find_{subject}"))
@@ -161,19 +167,6 @@ impl Crib {
         assert_eq!(text(&reread), text(&self.ns));
     }
 
-    fn registration(&self, tools: &[Definition], complete_sources: &[&str]) -> Registration {
-        let policy = Policy::default().admission;
-        let check = |(i, tool): (usize, &Definition)| (i as u32, admission::check(tool, &policy));
-        Registration {
-            request_id: String::new(),
-            actor: "op".into(),
-            checked: tools.iter().enumerate().map(check).collect(),
-            batch: Batch::PerItem,
-            complete_sources: complete_sources.iter().map(|source| Arc::from(*source)).collect(),
-            unreadable: BTreeSet::new(),
-        }
-    }
-
     /// Registers tools, all of which must be admitted.
     pub fn register(&mut self, tools: &[Definition]) -> Vec<Event> {
         self.list(tools, &[])
@@ -181,8 +174,20 @@ impl Crib {
 
     /// Registers the whole list of some sources.
     pub fn list(&mut self, tools: &[Definition], complete_sources: &[&str]) -> Vec<Event> {
-        let Registered { events, admissions, .. } =
-            self.ns.decide_register(&self.registration(tools, complete_sources)).unwrap();
+        self.list_checked(&check_all(tools), complete_sources)
+    }
+
+    /// Registers the whole list of some sources, looked at before.
+    pub fn list_checked(&mut self, checked: &[admission::Checked], complete_sources: &[&str]) -> Vec<Event> {
+        let registration = Registration {
+            request_id: String::new(),
+            actor: "op".into(),
+            checked: checked.iter().enumerate().map(|(i, checked)| (i as u32, checked.clone())).collect(),
+            batch: Batch::PerItem,
+            complete_sources: complete_sources.iter().map(|source| Arc::from(*source)).collect(),
+            unreadable: BTreeSet::new(),
+        };
+        let Registered { events, admissions, .. } = self.ns.decide_register(&registration).unwrap();
         let refused = admissions.iter().find(|admission| !admission.violations.is_empty());
         assert!(refused.is_none(), "{refused:?}");
         self.commit(events)
@@ -376,11 +381,13 @@ pub fn move_in(drawn: &[Event]) -> Option<&ToolMoved> {
 
 /// Returns the verdicts among what was drawn.
 pub fn verdicts_in(drawn: &[Event]) -> Vec<&CallJudged> {
-    let judged = |event| match event {
-        &Event::CallJudged(ref judged) => Some(judged),
-        _ => None,
-    };
-    drawn.iter().filter_map(judged).collect()
+    let mut verdicts = Vec::new();
+    for event in drawn {
+        if let Event::CallJudged(judged) = event {
+            verdicts.push(judged);
+        }
+    }
+    verdicts
 }
 
 /// Returns the tools that a plan issued.
