@@ -1,6 +1,6 @@
 //! The gRPC layer: converts in, calls the engine, converts out. Decides nothing.
 //!
-//! One file a service. [`Api`] stands behind all four, and every request passes [`Api::serve`]: it bounds how many are
+//! One file a service. [`Api`] stands behind all four, and every request passes `Api::serve`: it bounds how many are
 //! in work, gives each a deadline, and counts it.
 
 mod convert;
