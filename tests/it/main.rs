@@ -4,6 +4,7 @@
 mod common;
 
 mod architecture;
+mod crash;
 mod demo;
 mod frozen;
 mod lives;
