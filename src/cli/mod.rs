@@ -1,8 +1,8 @@
 //! The command line: one file a command, and the only place that prints.
 //!
 //! This file holds the arguments that every command shares, the list of commands and the exit codes. A command asks the
-//! daemon through [`Shell::connect`], builds its answer twice, as JSON and as text, and hands both to [`Shell::print`].
-//! To add a command: its file with `Args` and `run`, its line in [`Command`], its arm in [`Command::run`]. `anyhow` ends
+//! daemon through `Shell::connect`, builds its answer twice, as JSON and as text, and hands both to `Shell::print`.
+//! To add a command: its file with `Args` and `run`, its line in `Command`, its arm in `Command::run`. `anyhow` ends
 //! here.
 
 mod admissions;

@@ -1,7 +1,7 @@
 //! The gRPC layer: converts in, calls the engine, converts out. Decides nothing.
 //!
-//! One file a service. [`Api`] stands behind all four, and every request passes [`Api::serve`] or
-//! [`Api::serve_stream`]: they bound how many are in work, give each a deadline, and count it.
+//! One file a service. [`Api`] stands behind all four, and every request passes `Api::serve` or `Api::serve_stream`:
+//! they bound how many are in work, give each a deadline, and count it.
 
 mod convert;
 mod policy;

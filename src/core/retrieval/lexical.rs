@@ -156,6 +156,8 @@ fn hash(term: &str) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn weighted(term: &str, impact: u32) -> WeightedTerm {
@@ -202,6 +204,36 @@ mod tests {
         index.remove(0, &liquid);
         assert_eq!(index.postings("liquid"), None);
         assert_eq!(index.size(), (1, 1));
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+        #[test]
+        fn scores_are_those_of_a_plain_scan(
+            documents in prop::collection::vec(prop::collection::btree_map("[a-e]", 1..=IMPACT_MAX, 0..5), 1..20),
+            query in prop::collection::btree_set("[a-g]", 0..5),
+        ) {
+            let mut index = Lexical::default();
+            for (slot, document) in documents.iter().enumerate() {
+                let terms: Vec<_> = document.iter().map(|(term, impact)| weighted(term, *impact)).collect();
+                index.insert(slot as u32, &terms);
+            }
+            let asked: Vec<_> = query.iter().map(|term| asked(term, &[])).collect();
+            Scores::with(documents.len(), |scores| {
+                index.score(&asked, 0.5, documents.len(), scores);
+                for (slot, document) in documents.iter().enumerate() {
+                    let mut plain = 0;
+                    for term in &query {
+                        let n_holding = documents.iter().filter(|document| document.contains_key(term)).count();
+                        let weight = to_weight(idf(n_holding, documents.len()));
+                        plain += document.get(term).map_or(0, |impact| weight * impact);
+                    }
+                    prop_assert_eq!(scores.get(slot as u32), plain);
+                }
+                Ok(())
+            })?;
+        }
     }
 
     #[test]

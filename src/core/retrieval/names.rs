@@ -46,11 +46,15 @@ pub struct NameMatch {
 /// Slots named in one way, ascending, at least one.
 pub(super) type Found = (NameHow, Vec<u32>);
 
-/// What names look at in a tool.
-pub(super) trait Named {
-    fn id(&self) -> &ToolId;
-    fn alias(&self) -> &Alias;
+/// What a tool is called.
+#[derive(Clone)]
+pub(super) struct Name {
+    pub(super) id: ToolId,
+    pub(super) alias: Alias,
 }
+
+/// Looks up the name of the tool in a slot.
+type NameAt<'a, 't> = &'a dyn Fn(u32) -> &'t Name;
 
 /// The names of all tools.
 #[derive(Clone, Default)]
@@ -64,11 +68,11 @@ pub(super) struct Names {
 }
 
 impl Names {
-    pub(super) fn insert(&mut self, slot: u32, tool: &impl Named) {
-        for key in keys(tool) {
+    pub(super) fn insert(&mut self, slot: u32, name: &Name) {
+        for key in keys(name) {
             add(slot, &key, &mut self.keys);
         }
-        for word in name_words(&tool.id().name) {
+        for word in name_words(&name.id.name) {
             add(slot, &word, &mut self.words);
             let reversed = reverse(&word);
             let reversed = Wanted::new(&reversed);
@@ -76,11 +80,11 @@ impl Names {
         }
     }
 
-    pub(super) fn remove(&mut self, slot: u32, tool: &impl Named) {
-        for key in keys(tool) {
+    pub(super) fn remove(&mut self, slot: u32, name: &Name) {
+        for key in keys(name) {
             take_out(slot, &key, &mut self.keys);
         }
-        for word in name_words(&tool.id().name) {
+        for word in name_words(&name.id.name) {
             if take_out(slot, &word, &mut self.words) == Keep::No {
                 let reversed = reverse(&word);
                 self.backwards.change(|k| Wanted::new(&reversed).compare(k), |_| Keep::No);
@@ -89,32 +93,23 @@ impl Names {
     }
 
     /// Returns the slots that a text names as a whole, all in the strongest way there is.
-    pub(super) fn find<'t, T: Named + 't>(&self, text: &str, tool_at: impl Fn(u32) -> &'t T) -> Option<Found> {
-        self.find_if(text, tool_at, |_, _| true)
+    pub(super) fn find(&self, text: &str, name_at: NameAt<'_, '_>) -> Option<Found> {
+        self.find_if(text, name_at, |_, _| true)
     }
 
     /// Returns the slots that a piece of a longer text names (see [`mentions`]). A plain word behind a dot or a slash
     /// is taken for the end of a file name or an address, not for a tool.
-    pub(super) fn find_mentioned<'t, T: Named + 't>(
-        &self,
-        mention: &str,
-        tool_at: impl Fn(u32) -> &'t T,
-    ) -> Option<Found> {
-        self.find_if(mention, tool_at, |prefix, rest| prefix.ends_with("__") || is_identifier(rest))
+    pub(super) fn find_mentioned(&self, mention: &str, name_at: NameAt<'_, '_>) -> Option<Found> {
+        self.find_if(mention, name_at, |prefix, rest| prefix.ends_with("__") || is_identifier(rest))
     }
 
     /// `means_name` says of a prefix and the rest whether the rest may be taken for a name by itself.
-    fn find_if<'t, T: Named + 't>(
-        &self,
-        text: &str,
-        tool_at: impl Fn(u32) -> &'t T,
-        means_name: impl Fn(&str, &str) -> bool,
-    ) -> Option<Found> {
+    fn find_if(&self, text: &str, name_at: NameAt<'_, '_>, means_name: impl Fn(&str, &str) -> bool) -> Option<Found> {
         let text = text.trim();
         if text.is_empty() || text.len() > NAME_BYTES_MAX {
             return None;
         }
-        if let Some((strength, slots)) = self.strongest(text, &tool_at) {
+        if let Some((strength, slots)) = self.strongest(text, name_at) {
             return Some((strength.how(), slots));
         }
         if text.contains(char::is_whitespace) {
@@ -124,7 +119,7 @@ impl Names {
         for rest in suffixes(text) {
             let prefix = &text[..text.len() - rest.len()];
             if means_name(prefix, rest)
-                && let Some((_, slots)) = self.strongest(rest, &tool_at)
+                && let Some((_, slots)) = self.strongest(rest, name_at)
             {
                 return Some((NameHow::Suffix, slots));
             }
@@ -132,15 +127,11 @@ impl Names {
         None
     }
 
-    fn strongest<'t, T: Named + 't>(
-        &self,
-        text: &str,
-        tool_at: &impl Fn(u32) -> &'t T,
-    ) -> Option<(Strength, Vec<u32>)> {
+    fn strongest(&self, text: &str, name_at: NameAt<'_, '_>) -> Option<(Strength, Vec<u32>)> {
         let key = fold_key(text);
         let wanted = Wanted::new(&key);
         let slots = self.keys.get(|k| wanted.compare(k))?.as_slice();
-        let strengths = || slots.iter().map(|slot| Strength::of(text, tool_at(*slot)));
+        let strengths = || slots.iter().map(|slot| Strength::of(text, name_at(*slot)));
         let strongest = strengths().max()?;
         let chosen = slots.iter().zip(strengths()).filter(|(_, strength)| *strength == strongest);
         Some((strongest, chosen.map(|(slot, _)| *slot).collect()))
@@ -189,13 +180,14 @@ enum Strength {
 }
 
 impl Strength {
-    fn of(text: &str, tool: &impl Named) -> Self {
-        let (name, alias) = (&*tool.id().name, tool.alias().as_str());
-        if text == alias || text == tool.id().to_string() {
+    fn of(text: &str, name: &Name) -> Self {
+        let Name { id, alias } = name;
+        let alias = alias.as_str();
+        if text == alias || text == id.to_string() {
             Self::Unique
-        } else if text == name {
+        } else if text == &*id.name {
             Self::LocalName
-        } else if suffixes(name).chain(suffixes(alias)).any(|suffix| suffix == text) {
+        } else if suffixes(&id.name).chain(suffixes(alias)).any(|suffix| suffix == text) {
             Self::Suffix
         } else {
             Self::Folded
@@ -232,8 +224,8 @@ fn take_out(slot: u32, key: &str, map: &mut SharedMap<Key, Postings>) -> Keep {
 }
 
 /// Returns the keys under which a tool is found.
-fn keys(tool: &impl Named) -> BTreeSet<String> {
-    let (name, alias, qualified) = (&*tool.id().name, tool.alias().as_str(), tool.id().to_string());
+fn keys(name: &Name) -> BTreeSet<String> {
+    let (name, alias, qualified) = (&*name.id.name, name.alias.as_str(), name.id.to_string());
     let whole = [name, alias, qualified.as_str()];
     whole.into_iter().chain(suffixes(name)).chain(suffixes(alias)).map(fold_key).collect()
 }
@@ -267,9 +259,9 @@ fn reverse(word: &str) -> String {
 }
 
 /// Returns the pieces of a text that could only be meant as names: identifiers of several parts, and what stands
-/// between backquotes.
+/// between backquotes. Names are ASCII, so they end where a script without spaces goes on.
 pub(super) fn mentions(text: &str) -> impl Iterator<Item = &str> {
-    let is_name_char = |c: char| c.is_alphanumeric() || is_separator(c);
+    let is_name_char = |c: char| c.is_ascii_alphanumeric() || is_separator(c);
     let tokens = text.split(move |c| !is_name_char(c) && c != '`');
     tokens.filter_map(|token| {
         let bare = token.trim_matches(|c: char| !c.is_alphanumeric() && c != '_');
@@ -313,6 +305,7 @@ mod tests {
     fn identifiers_and_quoted_words_are_mentions() {
         let text = "Call create_issue, then `search` (not find); use getUser. And/or so.";
         assert_eq!(mentions(text).collect::<Vec<_>>(), ["create_issue", "search", "getUser", "And/or"]);
+        assert_eq!(mentions("用create_issue创建").collect::<Vec<_>>(), ["create_issue"]);
     }
 
     #[test]

@@ -1,14 +1,15 @@
 //! Near names: what a misspelt or invented name may have meant.
 //!
-//! Candidates share a word with the wanted name, or the whole of it, give or take a slip of the pen; they are ordered by how much of both
-//! names agrees. Called on mistakes only, so it may walk all words of all names.
+//! Candidates share a word with the wanted name, or the whole of it, give or take a slip of the pen; they are ordered by
+//! how much of both names agrees. Called on mistakes only, so it may walk all words of all names.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::{Names, fold_key, name_words};
 
 /// Candidates compared letter by letter: those that share the most telling words.
-const COMPARED_MAX: usize = 256;
+const COMPARED_MAX: usize = 64;
 /// Letters of a name that are compared.
 const LETTERS_MAX: usize = 128;
 /// Slips forgiven in a long word.
@@ -16,50 +17,56 @@ const SLIPS_MAX: usize = 2;
 /// Points for a shared word, divided by the number of tools that have it.
 const SHARED_POINTS: u64 = 1 << 20;
 
-/// Returns the slots whose names share a word with `name` or are spelt like it, most telling words first, at most [`COMPARED_MAX`].
-/// `admits` is asked in that order; what it refuses takes no place.
-pub(super) fn candidates(
-    name: &str,
-    names: &Names,
-    tie_order: impl Fn(u32, u32) -> std::cmp::Ordering,
-    mut admits: impl FnMut(u32) -> bool,
-) -> Vec<u32> {
-    let name = shortened(name);
-    let letters = |text: &str| text.chars().collect::<Vec<char>>();
-    let wanted_words: Vec<Vec<char>> = name_words(&name).iter().map(|word| letters(word)).collect();
-    let wanted_key = vec![letters(&fold_key(&name))];
-    let words = names.words().map(|(word, slots)| (word, slots, &wanted_words));
-    // Whole names too: words written together share none with words written apart.
-    let keys = names.keys().map(|(key, slots)| (key, slots, &wanted_key));
-    let mut points: BTreeMap<u32, u64> = BTreeMap::new();
-    for (text, slots, wanted) in words.chain(keys) {
-        if wanted.iter().all(|wanted| text.len() + SLIPS_MAX < wanted.len()) {
-            continue;
-        }
-        let text = letters(text);
-        let slips = wanted.iter().filter_map(|wanted| slips_within(wanted, &text, slips_allowed(wanted.len()))).min();
-        let Some(slips) = slips else { continue };
-        let each = SHARED_POINTS / slots.len() as u64 / (1 + slips as u64);
-        for slot in slots {
-            *points.entry(*slot).or_insert(0) += each;
-        }
-    }
-    let mut ordered: Vec<(u32, u64)> = points.into_iter().collect();
-    ordered.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| tie_order(a.0, b.0)));
-    ordered.into_iter().map(|(slot, _)| slot).filter(|slot| admits(*slot)).take(COMPARED_MAX).collect()
+/// A name that nobody has.
+pub(super) struct Wanted {
+    words: BTreeSet<String>,
+    key: Vec<char>,
 }
 
-/// Returns how far a name is from the wanted one, in thousandths: half by words in common, half by letters. 0 is equal.
-pub(super) fn distance(wanted: &str, name: &str) -> u32 {
-    let (wanted, name) = (shortened(wanted), shortened(name));
-    let (wanted_words, words) = (name_words(&wanted), name_words(&name));
-    let n_shared = wanted_words.intersection(&words).count();
-    let n_words = wanted_words.union(&words).count().max(1);
-    let (wanted_key, key): (Vec<char>, Vec<char>) =
-        (fold_key(&wanted).chars().collect(), fold_key(&name).chars().collect());
-    let longest = wanted_key.len().max(key.len()).max(1);
-    let slips = slips_within(&wanted_key, &key, longest).unwrap_or(longest);
-    (500 - 500 * n_shared / n_words + 500 * slips / longest) as u32
+impl Wanted {
+    pub(super) fn new(name: &str) -> Self {
+        let name = shortened(name);
+        Self { words: name_words(&name), key: fold_key(&name).chars().collect() }
+    }
+
+    /// Returns the slots whose names share a word with this one or are spelt like it, most telling words first, at most
+    /// [`COMPARED_MAX`]. `admits` is asked in that order; what it refuses takes no place.
+    pub(super) fn candidates(
+        &self,
+        names: &Names,
+        tie_order: impl Fn(u32, u32) -> Ordering,
+        mut admits: impl FnMut(u32) -> bool,
+    ) -> Vec<u32> {
+        let wanted_words: Vec<Vec<char>> = self.words.iter().map(|word| word.chars().collect()).collect();
+        let words = names.words().map(|(word, slots)| (word, slots, &wanted_words[..]));
+        // Whole names too: words written together share none with words written apart.
+        let keys = names.keys().map(|(key, slots)| (key, slots, std::slice::from_ref(&self.key)));
+        let mut points: BTreeMap<u32, u64> = BTreeMap::new();
+        let mut letters: Vec<char> = Vec::new();
+        for (text, slots, wanted) in words.chain(keys) {
+            letters.clear();
+            letters.extend(text.chars());
+            let slips = wanted.iter().filter_map(|wanted| slips_within(wanted, &letters, slips_allowed(wanted.len())));
+            let Some(slips) = slips.min() else { continue };
+            let each = SHARED_POINTS / slots.len() as u64 / (1 + slips as u64);
+            for slot in slots {
+                *points.entry(*slot).or_insert(0) += each;
+            }
+        }
+        let mut ordered: Vec<(u32, u64)> = points.into_iter().collect();
+        ordered.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| tie_order(a.0, b.0)));
+        ordered.into_iter().map(|(slot, _)| slot).filter(|slot| admits(*slot)).take(COMPARED_MAX).collect()
+    }
+
+    /// Returns how far a name is from this one, in thousandths: half by words in common, half by letters. 0 is equal.
+    pub(super) fn distance(&self, name: &str) -> u32 {
+        let other = Self::new(name);
+        let n_shared = self.words.intersection(&other.words).count();
+        let n_words = self.words.union(&other.words).count().max(1);
+        let longest = self.key.len().max(other.key.len()).max(1);
+        let slips = slips_within(&self.key, &other.key, longest).unwrap_or(longest);
+        (500 - 500 * n_shared / n_words + 500 * slips / longest) as u32
+    }
 }
 
 /// Returns the end of a name that is too long: what tells tools apart stands there.
@@ -122,10 +129,12 @@ mod tests {
 
     #[test]
     fn distance_is_least_for_the_likelier_meaning() {
-        assert_eq!(distance("create_issue", "createIssue"), 0);
-        assert!(distance("creat_isue", "create_issue") < distance("creat_isue", "create_branch"));
-        assert!(
-            distance("giphy__image_search_tool", "image_search") < distance("giphy__image_search_tool", "web_search")
-        );
+        let nearer = |wanted: &str, near: &str, far: &str| {
+            let wanted = Wanted::new(wanted);
+            assert!(wanted.distance(near) < wanted.distance(far), "{near} {far}");
+        };
+        assert_eq!(Wanted::new("create_issue").distance("createIssue"), 0);
+        nearer("creat_isue", "create_issue", "create_branch");
+        nearer("giphy__image_search_tool", "image_search", "web_search");
     }
 }

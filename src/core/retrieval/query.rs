@@ -1,5 +1,6 @@
 //! A query: three texts, turned into counted terms.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use super::lexical::QueryTerm;
@@ -17,19 +18,21 @@ pub struct Query<'a> {
     pub goal: &'a str,
 }
 
+/// The three texts, cut, in the order of [`TEXT_SHARES`].
+pub(super) type Texts<'a> = [Cow<'a, str>; 3];
+
 /// What one occurrence counts for in the user's, the model's and the goal text. The goal stays the same for many steps
 /// and says least about this one.
 const TEXT_SHARES: [f32; 3] = [1.0, 0.5, 0.1];
 
 impl<'a> Query<'a> {
-    /// Returns the texts in the order of [`TEXT_SHARES`].
-    pub(super) fn texts(&self) -> [std::borrow::Cow<'a, str>; 3] {
+    pub(super) fn texts(&self) -> Texts<'a> {
         [cut(self.user), cut(self.model), cut(self.goal)]
     }
 }
 
 /// Returns the terms of the texts in byte order. Stop words count only when there is nothing else.
-pub(super) fn terms(texts: &[std::borrow::Cow<'_, str>; 3], names: &Names) -> Vec<QueryTerm> {
+pub(super) fn terms(texts: &Texts<'_>, names: &Names) -> Vec<QueryTerm> {
     let mut words: BTreeMap<String, f32> = BTreeMap::new();
     let mut stop_words: BTreeMap<String, f32> = BTreeMap::new();
     for (text, share) in texts.iter().zip(TEXT_SHARES) {

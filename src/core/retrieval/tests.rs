@@ -7,6 +7,8 @@ use proptest::prelude::*;
 use super::*;
 use crate::core::definition::Json;
 
+mod recorded;
+
 /// Returns a definition with no more than its names and a summary.
 pub(super) fn tool(source: &str, name: &str, summary: &str) -> Definition {
     Definition {
@@ -105,9 +107,9 @@ fn a_named_tool_comes_first() {
 #[test]
 fn every_tool_is_found_first_by_its_name() {
     let index = office();
-    for entry in index.slots.entries.iter() {
-        for name in [&*entry.id.name, entry.alias.as_str(), &entry.id.to_string()] {
-            assert_eq!(search(&index, name).ranked[0].tool, entry.id, "{name}");
+    for Name { id, alias } in index.slots.names() {
+        for name in [&*id.name, alias.as_str(), &id.to_string()] {
+            assert_eq!(search(&index, name).ranked[0].tool, *id, "{name}");
         }
     }
 }
@@ -191,6 +193,14 @@ fn names_are_found_in_every_spelling() {
 }
 
 #[test]
+fn a_plain_word_is_a_name_only_alone_or_between_backquotes() {
+    let index = index_of(&[tool("a", "search", "Finds"), tool("a", "book_flight", "Books a flight from a search")]);
+    assert_eq!(names_found(&index, "book a flight after a search")[0], "book_flight");
+    assert_eq!(names_found(&index, "book a flight after a `search`")[0], "search");
+    assert_eq!(names_found(&index, "search")[0], "search");
+}
+
+#[test]
 fn ends_of_file_names_are_not_tools() {
     let index = index_of(&[tool("a", "pdf", "Renders"), tool("a", "read_file", "Opens a report")]);
     assert_eq!(names_found(&index, "open the file report.pdf")[0], "read_file");
@@ -221,6 +231,17 @@ fn a_clone_stays_as_it_was() {
     index.insert(&tool("new", "create_issue", "Another"), &Alias::new("new__create_issue"));
     assert_eq!(search(&published, "create_issue").ranked[0].tool.source.as_ref(), "github");
     assert_eq!(search(&index, "create_issue").ranked[0].tool.source.as_ref(), "new");
+}
+
+#[test]
+fn readers_search_at_once_and_find_the_same() {
+    let index = office();
+    let expected = search(&index, "create an issue");
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            scope.spawn(|| assert_eq!(search(&index, "create an issue"), expected));
+        }
+    });
 }
 
 /// Few words, so that tools and queries meet often.
@@ -275,5 +296,3 @@ proptest! {
         prop_assert!(index.near_names(&name, &mut |_| true, 3).len() <= 3);
     }
 }
-
-mod recorded;
