@@ -141,6 +141,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn lazy_key_is_the_swept_key_for_any_factor(
             factor in 0.0..0.999_999_f64,

@@ -84,6 +84,8 @@ mod tests {
     }
 
     proptest! {
+        #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
         #[test]
         fn every_finite_float_reads_back_bit_for_bit(bits in any::<u64>()) {
             let heat = f64::from_bits(bits);

@@ -246,6 +246,8 @@ fn nth(n: u8) -> ToolId {
 }
 
 proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
     #[test]
     fn pool_is_the_one_a_sweep_would_choose(
         calls in prop::collection::vec((0..20_u8, prop::option::weighted(0.02, any_decay())), 1..300),

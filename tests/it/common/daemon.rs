@@ -136,11 +136,6 @@ impl TestDaemon {
         Self::start_on(self.dir.clone(), self.clock.clone(), Config::default()).await
     }
 
-    /// Returns the store's file.
-    pub fn database(&self) -> PathBuf {
-        database(self.dir.path())
-    }
-
     /// Waits until the figures are as they should be: upkeep runs on its own, and what was reported is folded by the
     /// writer. Fails after ten seconds.
     pub async fn wait_for(&mut self, what: &str, holds: impl Fn(&proto::Figures) -> bool) -> proto::Figures {

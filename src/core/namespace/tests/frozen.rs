@@ -201,7 +201,7 @@ fn happen(crib: &mut Crib, what: u8, which: usize) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(24) })]
     #[test]
     fn a_block_never_changes_while_its_session_is_open(
         history in prop::collection::vec((0..10_u8, 0..24_usize), 1..40),

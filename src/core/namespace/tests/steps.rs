@@ -183,7 +183,7 @@ fn happening() -> impl Strategy<Value = Happening> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::with_cases(48) })]
     #[test]
     fn no_plan_issues_what_is_excluded_or_present_or_exceeds_its_bounds(
         happenings in prop::collection::vec(happening(), 1..24),
