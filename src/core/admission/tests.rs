@@ -1,3 +1,5 @@
+//! The gate as a whole: one definition that is admitted, and what each change to it is refused for.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;

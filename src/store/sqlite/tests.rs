@@ -1,3 +1,5 @@
+//! The log on a real disk: what a kill, a full disk, a lock or another version leaves.
+
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

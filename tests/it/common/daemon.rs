@@ -19,6 +19,7 @@ use toolcrib::proto::stats_service_client::StatsServiceClient;
 use toolcrib::proto::{self, *};
 use toolcrib::server::{self, Ended};
 use toolcrib::store::sqlite;
+use toolcrib::telemetry::metrics::Metrics;
 
 use super::log::{WilfulLog, Will};
 
@@ -83,6 +84,7 @@ impl TestDaemon {
         let will = Will::default();
         let (log, reader) = sqlite::open(&database(dir.path())).expect("a store");
         let parts = server::Parts {
+            counts: Metrics::new(config.limits.metric_namespaces),
             config,
             listener,
             metrics,
