@@ -90,6 +90,7 @@ fn to_json(figures: &Figures) -> Value {
     let plans = figures.plans.unwrap_or_default();
     let ends = figures.plans_without_call.unwrap_or_default();
     let requests = figures.requests.unwrap_or_default();
+    let breaks = figures.cache_breaks.unwrap_or_default();
     let reranks = figures.reranks.unwrap_or_default();
     let tools = figures.tools.unwrap_or_default();
     let sessions = figures.sessions.unwrap_or_default();
@@ -158,6 +159,9 @@ fn to_json(figures: &Figures) -> Value {
             "not_found": requests.not_found,
         },
         "extra_hops": figures.extra_hops,
+        "cache_breaks": {
+            "tools": breaks.tools, "other": breaks.other, "expired": breaks.expired, "unknown": breaks.unknown,
+        },
         "reranks": {
             "changed": reranks.changed, "unchanged": reranks.unchanged, "swapped_in": reranks.swapped_in,
         },
@@ -320,5 +324,6 @@ mod tests {
         let text = describe(&Figures { namespace: "new".to_owned(), ..Figures::default() });
         assert!(text.contains("presence rate       no calls yet"), "{text}");
         assert_eq!(to_json(&Figures::default())["rates"]["presence"], Value::Null);
+        assert_eq!(to_json(&Figures::default())["cache_breaks"]["tools"], 0);
     }
 }
