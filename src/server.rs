@@ -19,6 +19,7 @@ use tonic::transport::Server;
 use tonic_health::ServingStatus;
 
 use crate::config::Config;
+use crate::core::tokens;
 use crate::engine::clock::Clock;
 use crate::engine::journal::{Journal, JournalConfig, JournalThread, StoreState};
 use crate::engine::{Engine, Parts as EngineParts};
@@ -99,7 +100,11 @@ pub async fn run(parts: Parts, shutdown: impl Future<Output = ()> + Send + 'stat
         clock: parts.clock,
         max_namespaces: config.limits.namespaces,
     };
-    let engine = tokio::task::spawn_blocking(move || Engine::start(engine_parts)).await??;
+    let start = move || {
+        tokens::load();
+        Engine::start(engine_parts)
+    };
+    let engine = tokio::task::spawn_blocking(start).await??;
     let engine = Arc::new(engine);
     let stop = CancellationToken::new();
 

@@ -6,7 +6,10 @@ use serde_json::{Value, json};
 
 use super::json;
 use super::output::word;
-use crate::proto::{Admission, AdmissionResult, Violation};
+use crate::proto::{Admission, AdmissionResult, ChangeClass, Difference, Violation};
+
+/// What the words for a change begin with in the protocol.
+const CHANGE: &str = "CHANGE_CLASS_";
 
 /// Returns one tool's answer.
 pub(super) fn to_json(admission: &Admission) -> Value {
@@ -17,6 +20,8 @@ pub(super) fn to_json(admission: &Admission) -> Value {
         "violations": json::list(&admission.violations, json::violation),
         "warnings": json::list(&admission.warnings, json::violation),
         "measured_tokens": admission.measured_tokens,
+        "change": change(admission),
+        "differences": json::list(&admission.differences, difference),
     })
 }
 
@@ -51,7 +56,14 @@ fn findings(
 /// Writes one tool's answer: a line of its own, and one for each finding.
 pub(super) fn describe(text: &mut String, admission: &Admission) {
     let tool = json::tool_name(admission.tool.as_ref());
-    let _ = writeln!(text, "{} #{} {tool}", result(admission), admission.index);
+    let _ = write!(text, "{} #{} {tool}", result(admission), admission.index);
+    if let Some(change) = change(admission) {
+        let _ = write!(text, ", a {change} change");
+    }
+    text.push('\n');
+    for Difference { field, description, .. } in &admission.differences {
+        let _ = writeln!(text, "  {field}: {description}");
+    }
     for violation in admission.violations.iter().chain(&admission.warnings) {
         let Violation { field, description, accepted } = violation;
         let _ = write!(text, "  {field}: {description}");
@@ -60,6 +72,17 @@ pub(super) fn describe(text: &mut String, admission: &Admission) {
         }
         text.push('\n');
     }
+}
+
+/// Returns the word for how far a new version is from the one before, where there is one.
+fn change(admission: &Admission) -> Option<String> {
+    let change = admission.change();
+    (change != ChangeClass::Unspecified).then(|| word(change.as_str_name(), CHANGE))
+}
+
+fn difference(difference: &Difference) -> Value {
+    let reach = word(difference.reach().as_str_name(), CHANGE);
+    json!({ "field": difference.field, "reach": reach, "description": difference.description })
 }
 
 /// Returns the word for what admission said.

@@ -12,6 +12,7 @@ use super::convert::{self, namespace};
 use super::definitions::{check_all, definition_message, read_catalog};
 use super::status::{self, Fields};
 use super::{Api, in_background, words};
+use crate::core::admission::change::{ChangeClass, Difference};
 use crate::core::admission::{self};
 use crate::core::definition::DerivedField;
 use crate::core::event::{AdmissionResult, Event, MoveCause, ToolAction, ToolChanged};
@@ -30,8 +31,11 @@ use crate::telemetry::metrics::Shed;
 /// Who is written down as the actor of a change until callers have names.
 pub const ACTOR: &str = "operator";
 
-/// Refused and flagged tools that an import names.
+/// Tools that an import names: refused, flagged, or changed so that calls may fit no longer.
 const ADMISSIONS_NAMED: usize = 1_000;
+
+/// Differences from the version before that an answer names.
+const DIFFERENCES: usize = 100;
 
 /// Most tools in one registration.
 const TOOLS: usize = 1_000;
@@ -333,6 +337,8 @@ impl Api {
 }
 
 fn admission_message(admission: &Admission) -> proto::Admission {
+    let change = admission.change.as_ref();
+    let differences = change.map_or(&[][..], |change| &change.differences);
     proto::Admission {
         index: admission.index,
         tool: Some(convert::tool_ref(&admission.tool, admission.version)),
@@ -340,6 +346,16 @@ fn admission_message(admission: &Admission) -> proto::Admission {
         violations: admission.violations.iter().map(convert::violation).collect(),
         warnings: admission.warnings.iter().map(convert::violation).collect(),
         measured_tokens: admission.measured_tokens,
+        change: change.map_or(proto::ChangeClass::Unspecified, |change| change.class.into()).into(),
+        differences: differences.iter().take(DIFFERENCES).map(difference_message).collect(),
+    }
+}
+
+fn difference_message(difference: &Difference) -> proto::Difference {
+    proto::Difference {
+        field: difference.field.clone(),
+        reach: proto::ChangeClass::from(difference.class).into(),
+        description: difference.description.clone(),
     }
 }
 
@@ -363,7 +379,9 @@ fn import_answer(admissions: &[Admission], withdrawn: u32) -> proto::ImportTools
         flagged: count(AdmissionResult::Flagged),
         refused: count(AdmissionResult::Refused),
     };
-    let is_named = |a: &&Admission| matches!(a.result, AdmissionResult::Refused | AdmissionResult::Flagged);
+    let breaks = |a: &Admission| a.change.as_ref().is_some_and(|change| change.class == ChangeClass::Breaking);
+    let is_named =
+        |a: &&Admission| matches!(a.result, AdmissionResult::Refused | AdmissionResult::Flagged) || breaks(a);
     // The refused first: they are what somebody must act on.
     let mut named: Vec<&Admission> = admissions.iter().filter(is_named).collect();
     named.sort_by_key(|admission| (admission.result != AdmissionResult::Refused, admission.index));

@@ -3,7 +3,7 @@
 use tonic::Code;
 use toolcrib::proto::*;
 
-use crate::common::{TestDaemon, definition, fields_of, reason_of};
+use crate::common::{NAMESPACE, TestDaemon, definition, fields_of, reason_of};
 
 async fn refused(tool: ToolDefinition) -> tonic::Status {
     let mut daemon = TestDaemon::start().await;
@@ -76,5 +76,26 @@ async fn the_same_tool_again_changes_nothing_and_a_retry_is_answered_as_the_firs
     assert_eq!(results, [AdmissionResult::Admitted, AdmissionResult::Admitted]);
     let again = daemon.register(vec![definition("create_issue")]).await;
     assert_eq!(again.admissions[0].result(), AdmissionResult::Unchanged);
+    daemon.stop().await;
+}
+
+#[tokio::test]
+async fn a_changed_definition_says_how_far_it_reaches_also_when_asked_again() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.register(vec![definition("send_email")]).await;
+    let mut changed = definition("send_email");
+    changed.input_schema = r#"{"type":"object","properties":{"to":{"type":"string"}},"required":["to"]}"#.into();
+    let request = RegisterToolsRequest {
+        namespace: NAMESPACE.into(),
+        tools: vec![changed],
+        request_id: "once".into(),
+        ..Default::default()
+    };
+    for time in ["first", "again"] {
+        let answer = daemon.registry.register_tools(request.clone()).await.expect("admitted").into_inner();
+        let admission = &answer.admissions[0];
+        assert_eq!(admission.change(), ChangeClass::Breaking, "{time}: {admission:?}");
+        assert!(admission.differences.iter().any(|difference| difference.field.starts_with("input_schema")), "{time}");
+    }
     daemon.stop().await;
 }

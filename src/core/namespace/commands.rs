@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::super::admission::change::{Change, classify};
 use super::super::admission::{Checked, Violation, ViolationCode};
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, MoveCause, PolicySet, ToolAction, ToolChanged, ToolState,
@@ -60,6 +61,8 @@ pub struct Admission {
     pub warnings: Vec<Violation>,
     /// Measured size in tokens.
     pub measured_tokens: u32,
+    /// What differs from the version before; `None` where none was replaced.
+    pub change: Option<Change>,
 }
 
 /// What a registration comes to.
@@ -111,7 +114,7 @@ impl Namespace {
             admitted.extend(fresh);
         }
         if let Some(known) = self.request(&registration.request_id) {
-            return answer_again(known, admissions);
+            return self.answer_again(known, admissions);
         }
         let is_refused = |admission: &Admission| admission.result == AdmissionResult::Refused;
         if registration.batch == Batch::Atomic && admissions.iter().any(is_refused) {
@@ -154,6 +157,7 @@ impl Namespace {
             violations: checked.violations.clone(),
             warnings: checked.warnings.clone(),
             measured_tokens: checked.measured_tokens,
+            change: None,
         };
         let taken = self.registry.by_alias(&checked.alias).or_else(|| by_alias.get(&checked.alias).copied());
         if let Some(other) = taken.filter(|other| *other != tool) {
@@ -173,6 +177,7 @@ impl Namespace {
             return (admission, None);
         }
         admission.version = admission.version.next();
+        admission.change = known.map(|entry| classify(&entry.current().admitted().definition, &checked.definition));
         let is_flagged = !checked.warnings.is_empty();
         admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
         let admitted = Admitted {
@@ -182,6 +187,32 @@ impl Namespace {
             measured_tokens: checked.measured_tokens,
         };
         (admission, Some(Arc::new(admitted)))
+    }
+
+    /// Answers a retry: decided again, it finds everything unchanged; what was new the first time is said to be.
+    fn answer_again(&self, known: &KnownRequest, mut admissions: Vec<Admission>) -> Result<Registered, Refusal> {
+        let KnownRequest::Registered(notes) = known else { return Err(Refusal::RequestDiffers) };
+        for note in notes {
+            let place = admissions.iter_mut().find(|admission| admission.index == note.index);
+            let Some(admission) = place.filter(|admission| admission.tool == note.tool) else {
+                return Err(Refusal::RequestDiffers);
+            };
+            admission.version = note.version;
+            if note.is_new && admission.result == AdmissionResult::Unchanged {
+                let is_flagged = !admission.warnings.is_empty();
+                admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
+                admission.change = self.change_to(&note.tool, note.version);
+            }
+        }
+        Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 })
+    }
+
+    /// Returns what a version of a tool changed; `None` for the first.
+    fn change_to(&self, tool: &ToolId, version: Version) -> Option<Change> {
+        let entry = self.registry.get(tool)?;
+        let before = entry.version(Version(version.0.checked_sub(1)?))?;
+        let after = entry.version(version)?;
+        Some(classify(&before.admitted().definition, &after.admitted().definition))
     }
 
     /// Decides what an operator does to a tool.
@@ -238,21 +269,4 @@ fn note(admission: &Admission) -> AdmissionNote {
         version: admission.version,
         is_new: matches!(admission.result, AdmissionResult::Admitted | AdmissionResult::Flagged),
     }
-}
-
-/// Answers a retry: decided again, it finds everything unchanged; what was new the first time is said to be.
-fn answer_again(known: &KnownRequest, mut admissions: Vec<Admission>) -> Result<Registered, Refusal> {
-    let KnownRequest::Registered(notes) = known else { return Err(Refusal::RequestDiffers) };
-    for note in notes {
-        let place = admissions.iter_mut().find(|admission| admission.index == note.index);
-        let Some(admission) = place.filter(|admission| admission.tool == note.tool) else {
-            return Err(Refusal::RequestDiffers);
-        };
-        admission.version = note.version;
-        if note.is_new && admission.result == AdmissionResult::Unchanged {
-            let is_flagged = !admission.warnings.is_empty();
-            admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
-        }
-    }
-    Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 })
 }
