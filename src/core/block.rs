@@ -11,8 +11,8 @@ use super::event::{Block, Piece, Place, Resident, SessionSpec, StepTokens, ToolS
 use super::hot_pool::PublishedPool;
 use super::ids::{Alias, Digest, ToolId};
 use super::policy::Policy;
-use super::registry::{Registry, Shown, Tool};
-use super::render::{CALL_TOOL, Form, REQUEST_TOOL, directory, meta_tools};
+use super::registry::{Registry, Tool};
+use super::render::{CALL_TOOL, Form, REQUEST_TOOL, Shown, directory, meta_tools};
 
 /// Why a tool is not in front of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,73 +1,16 @@
 //! The registry: every tool that was ever admitted, with all its versions, its alias and its state.
 //!
 //! Nothing is ever removed. Copied on write: the namespace changes its own copy and publishes it behind an `Arc`, so a
-//! reader's registry never changes under it. What is costly to make of a version (its renderings, its compiled schema)
-//! is made once, when first asked for, and shared by every copy.
+//! reader's registry never changes under it.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::admission::alias;
 use super::event::{Admitted, ToolState};
 use super::ids::{Alias, ToolId, Version};
-use super::render::{Form, Rendered, definition, directory};
-use super::tokens;
-use super::validation::Validator;
-
-/// One version of a tool, ready to be shown to a model.
-pub struct Shown {
-    admitted: Arc<Admitted>,
-    alias: Alias,
-    line: Rendered,
-    forms: [OnceLock<Rendered>; Form::COUNT],
-    validator: OnceLock<Option<Validator>>,
-}
-
-impl Shown {
-    fn new(admitted: Arc<Admitted>) -> Self {
-        let alias = alias(&admitted.definition.id);
-        let line = directory::line(&alias, &admitted.definition);
-        let tokens = tokens::count(&line);
-        Self {
-            admitted,
-            alias,
-            line: Rendered { text: line, tokens },
-            forms: Default::default(),
-            validator: OnceLock::new(),
-        }
-    }
-
-    /// Returns the definition as admitted.
-    pub fn admitted(&self) -> &Arc<Admitted> {
-        &self.admitted
-    }
-
-    /// Returns the name that models see.
-    pub fn alias(&self) -> &Alias {
-        &self.alias
-    }
-
-    /// Returns its directory line, uncut.
-    pub fn line(&self) -> &Rendered {
-        &self.line
-    }
-
-    /// Returns its definition in a form, written at the first call.
-    pub fn rendered(&self, form: Form) -> &Rendered {
-        self.forms[form.index()].get_or_init(|| {
-            let text = definition(form, &self.alias, &self.admitted.definition);
-            let tokens = tokens::count(&text);
-            Rendered { text, tokens }
-        })
-    }
-
-    /// Returns the compiled schema, or `None` where it does not compile, which admission rules out.
-    pub fn validator(&self) -> Option<&Validator> {
-        self.validator.get_or_init(|| Validator::compile(&self.admitted.definition.input_schema).ok()).as_ref()
-    }
-}
+use super::render::Shown;
 
 /// One tool, with every version it ever had.
 #[derive(Clone)]
@@ -155,8 +98,8 @@ impl Registry {
         self.revision += 1;
         let version = admitted.version;
         let shown = Arc::new(Shown::new(admitted));
-        let id = shown.admitted.definition.id.clone();
-        self.by_alias.insert(shown.alias.clone(), id.clone());
+        let id = shown.admitted().definition.id.clone();
+        self.by_alias.insert(shown.alias().clone(), id.clone());
         match self.tools.get_mut(&id) {
             Some(tool) => {
                 let tool = Arc::make_mut(tool);
@@ -213,7 +156,7 @@ impl From<Registry> for StoredRegistry {
             .tools
             .values()
             .map(|tool| StoredTool {
-                versions: tool.versions.values().map(|shown| shown.admitted.clone()).collect(),
+                versions: tool.versions.values().map(|shown| shown.admitted().clone()).collect(),
                 state: tool.state,
                 is_pinned: tool.is_pinned,
             })

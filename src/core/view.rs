@@ -8,8 +8,8 @@ use super::event::{Block, Issue, Piece, SessionSpec};
 use super::hot_pool::PublishedPool;
 use super::ids::{Alias, ToolId};
 use super::policy::Policy;
-use super::registry::{Registry, Shown};
-use super::render;
+use super::registry::Registry;
+use super::render::{self, Shown};
 use super::retrieval::Index;
 use super::session::Session;
 

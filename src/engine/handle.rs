@@ -4,109 +4,22 @@
 //! and the writer is never waited for while one is held: what a handler did is sent without blocking, in the order of
 //! the session, and the writer folds the same.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use arc_swap::ArcSwap;
-use dashmap::DashMap;
 use tokio::sync::oneshot;
 
 use super::clock::Clock;
 use super::error::EngineError;
 use super::journal::Durable;
-use super::writer::{Message, OpenedSession, Reply};
-use crate::core::event::{BlockFrozen, Event, PolicySet, SessionEnd, SessionSpec, ToolChanged};
+use super::message::{Message, OpenedSession, Reply, Traffic};
+use super::shared::{FrontSession, Shared, lock};
+use crate::core::event::{PolicySet, SessionSpec, ToolChanged};
 use crate::core::ids::{Digest, Generation, NamespaceId, SessionId, ToolId, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Registered, Registration};
-use crate::core::session::Session;
 use crate::core::view::View;
-use crate::store::QueryBody;
-
-/// Something that happened to a session, on its way to the writer.
-pub struct Traffic {
-    /// When it came in.
-    pub at: UnixMillis,
-    /// What happened.
-    pub event: Event,
-    /// What may be kept of the query behind it.
-    pub query: Option<QueryBody>,
-}
-
-/// A session as handlers change it.
-pub struct FrontSession {
-    /// The session, ahead of the log by what is on its way there.
-    pub session: Session,
-    /// What sending every candidate would cost, as of a revision of the registry.
-    pub everything: Option<(u64, u32)>,
-}
-
-/// What handlers and the writer share.
-pub struct Shared {
-    /// The clock.
-    pub clock: Arc<dyn Clock>,
-    view: ArcSwap<View>,
-    sessions: DashMap<SessionId, Arc<Mutex<FrontSession>>>,
-    is_shedding: AtomicBool,
-}
-
-impl Shared {
-    /// Starts with what was recovered.
-    pub fn new(clock: Arc<dyn Clock>, namespace: &Namespace) -> Self {
-        let shared = Self {
-            clock,
-            view: ArcSwap::from_pointee(namespace.view()),
-            sessions: DashMap::new(),
-            is_shedding: AtomicBool::new(false),
-        };
-        for session in namespace.sessions() {
-            shared.put_session(session.clone());
-        }
-        shared
-    }
-
-    /// Lets readers see a new view.
-    pub fn publish(&self, view: View) {
-        self.view.store(Arc::new(view));
-    }
-
-    /// Says whether traffic is turned away because the log's buffer is full.
-    pub fn set_shedding(&self, is_shedding: bool) {
-        self.is_shedding.store(is_shedding, Ordering::Release);
-    }
-
-    /// Lets handlers see a session.
-    pub fn put_session(&self, session: Session) {
-        let front = FrontSession { session, everything: None };
-        self.sessions.insert(front.session.id().clone(), Arc::new(Mutex::new(front)));
-    }
-
-    /// Gives a session its next block.
-    pub fn refresh_session(&self, id: &SessionId, folded: Option<&Session>, frozen: &BlockFrozen, at: UnixMillis) {
-        let block = folded.and_then(|session| session.block().cloned());
-        if let (Some(front), Some(block)) = (self.sessions.get(id), block) {
-            lock(&front).session.apply_block(block, frozen, at);
-        }
-    }
-
-    /// Ends a session.
-    pub fn end_session(&self, id: &SessionId, end: SessionEnd, at: UnixMillis) {
-        if let Some(front) = self.sessions.get(id) {
-            lock(&front).session.apply_end(end, at);
-        }
-    }
-
-    /// Forgets the sessions that the namespace has forgotten.
-    pub fn keep_sessions(&self, is_known: impl Fn(&SessionId) -> bool) {
-        self.sessions.retain(|id, _| is_known(id));
-    }
-}
-
-/// Locks a session. A handler that panicked left it whole: events are applied one by one.
-fn lock(front: &Mutex<FrontSession>) -> MutexGuard<'_, FrontSession> {
-    front.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// The way to one namespace.
 pub struct Handle {
@@ -141,7 +54,7 @@ impl Handle {
 
     /// Returns what readers may see now.
     pub fn view(&self) -> Arc<View> {
-        self.shared.view.load_full()
+        self.shared.view()
     }
 
     /// Returns how many events were not taken into the log: planned steps that went out while its buffer was full.
@@ -160,9 +73,7 @@ impl Handle {
         id: &SessionId,
         act: impl FnOnce(&mut FrontSession) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
-        // The map's own lock is let go before the session's is taken.
-        let front = self.shared.sessions.get(id).map(|front| front.clone());
-        let front = front.ok_or_else(|| EngineError::UnknownSession(id.clone()))?;
+        let front = self.shared.session(id).ok_or_else(|| EngineError::UnknownSession(id.clone()))?;
         act(&mut lock(&front))
     }
 
@@ -185,7 +96,7 @@ impl Handle {
     }
 
     fn try_send(&self, traffic: Traffic) -> bool {
-        if self.shared.is_shedding.load(Ordering::Acquire) {
+        if self.shared.is_shedding() {
             return false;
         }
         self.inbox.try_send(Message::Traffic(traffic)).is_ok()

@@ -7,7 +7,9 @@ pub mod error;
 mod export;
 pub mod handle;
 pub mod journal;
+pub mod message;
 mod recovery;
+mod shared;
 pub mod steps;
 pub mod writer;
 
@@ -32,9 +34,9 @@ pub use error::EngineError;
 pub use handle::Handle;
 
 use clock::Clock;
-use handle::Shared;
 use journal::Journal;
 use recovery::Recovered;
+use shared::Shared;
 use writer::Writer;
 
 /// Messages that may wait for a namespace's writer.

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::error::EngineError;
-use super::handle::{FrontSession, Handle, Traffic};
+use super::handle::Handle;
+use super::message::Traffic;
+use super::shared::FrontSession;
 use crate::core::block::{self, PendingChange};
 use crate::core::checking::{self, Checked, RawCall};
 use crate::core::event::{
@@ -19,8 +21,7 @@ use crate::core::planning::{self, StepAsk};
 use crate::core::policy::QueryRetention;
 use crate::core::privacy;
 use crate::core::recall::{self, Answer, Ask};
-use crate::core::registry::Shown;
-use crate::core::render::{self, CALL_TOOL};
+use crate::core::render::{self, CALL_TOOL, Shown};
 use crate::core::retrieval::{Query, cut};
 use crate::core::session::{Counting, Session, Shelf};
 use crate::core::view::View;

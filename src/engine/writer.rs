@@ -8,17 +8,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
-use tokio::sync::oneshot;
-
 use super::error::EngineError;
-use super::handle::{Shared, Traffic};
 use super::journal::{Durable, Journal};
+use super::message::{Message, OpenedSession, Traffic};
+use super::shared::Shared;
 use crate::core::block;
 use crate::core::block::PendingChange;
-use crate::core::event::{
-    Block, Event, PolicySet, Record, SessionClosed, SessionEnd, SessionOpened, SessionRefreshed, SessionSpec,
-    ToolChanged,
-};
+use crate::core::event::{Event, Record, SessionClosed, SessionEnd, SessionOpened, SessionRefreshed, SessionSpec};
 use crate::core::ids::{Generation, Seq, SessionId, ToolId, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Registered, Registration};
@@ -33,49 +29,6 @@ const SESSION_BACKLOG: usize = 1_024;
 
 /// How often kept queries past their time are dropped, in milliseconds.
 const QUERY_SWEEP_MS: i64 = 3_600_000;
-
-/// Where an answer goes.
-pub type Reply<T> = oneshot::Sender<Result<T, EngineError>>;
-
-/// An opened or refreshed session.
-pub struct OpenedSession {
-    /// The session as it is now.
-    pub session: Session,
-    /// Its block.
-    pub block: Arc<Block>,
-    /// Whether it was open before.
-    pub resumed: bool,
-    /// What a refresh took.
-    pub taken: Vec<PendingChange>,
-    /// Resolves when it is on disk, what was there before included.
-    pub durable: Durable,
-}
-
-/// What the writer is asked to do.
-pub enum Message {
-    /// Something happened to a session.
-    Traffic(Traffic),
-    /// Take definitions in.
-    Register(Box<Registration>, Reply<Registered>),
-    /// Do something to a tool.
-    Change(ToolChanged, Reply<()>),
-    /// Set values of the policy.
-    Policy(PolicySet, u64, Reply<u64>),
-    /// Open a session.
-    Open(SessionId, Arc<SessionSpec>, Reply<OpenedSession>),
-    /// Take a session's pending changes.
-    Refresh(SessionId, Generation, std::collections::BTreeSet<ToolId>, Reply<OpenedSession>),
-    /// Close a session.
-    Close(SessionId, Reply<Durable>),
-    /// Look at the namespace.
-    Look(Box<dyn FnOnce(&Namespace) + Send>),
-    /// Resolve when everything before is on disk.
-    Flush(oneshot::Sender<Durable>),
-    /// Do what time alone makes due.
-    Upkeep(UnixMillis, oneshot::Sender<()>),
-    /// Take a last snapshot and end.
-    Stop,
-}
 
 /// The writer's state.
 pub struct Writer {

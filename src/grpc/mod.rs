@@ -4,7 +4,9 @@
 //! they bound how many are in work, give each a deadline, and count it.
 
 mod convert;
+mod definitions;
 mod policy;
+mod read;
 mod registry;
 mod session;
 mod stats;

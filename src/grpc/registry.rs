@@ -1,7 +1,6 @@
 //! `RegistryService`: tools and their lives.
 
 use std::collections::BTreeSet;
-use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -10,19 +9,20 @@ use tonic::{Code, Request, Response, Status, Streaming};
 use tonic_types::ErrorDetails;
 
 use super::convert::{self, namespace};
+use super::definitions::{check_all, definition_message, read_catalog};
 use super::status::{self, Fields};
 use super::{Api, in_background, words};
-use crate::core::admission::{self, Checked, JsonRefusal, Violation, ViolationCode, parse_json};
-use crate::core::definition::{Definition, DerivedField, Json};
+use crate::core::admission::{self};
+use crate::core::definition::DerivedField;
 use crate::core::event::{AdmissionResult, Event, MoveCause, ToolAction, ToolChanged};
 use crate::core::ids::{NamespaceId, Seq, ToolId, Version};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Admission, Batch, Registered, Registration};
-use crate::core::policy::{AdmissionPolicy, Policy};
+use crate::core::policy::Policy;
 use crate::core::registry::Tool;
 use crate::core::render::Form;
 use crate::engine::Handle;
-use crate::import::{self, Shape};
+use crate::import::Shape;
 use crate::proto;
 use crate::proto::registry_service_server::RegistryService;
 use crate::telemetry::metrics::Shed;
@@ -329,159 +329,6 @@ impl Api {
         let transitions: Vec<proto::Transition> = moves.iter().take(size).filter_map(transition).collect();
         let last = transitions.last().filter(|_| has_more).map(|last| last.sequence.to_string());
         Ok(proto::ListTransitionsResponse { transitions, next_page_token: last.unwrap_or_default() })
-    }
-}
-
-/// Definitions as read from a request or a file.
-struct Read {
-    checked: Vec<(u32, Checked)>,
-    /// Those that could not even be looked at.
-    unreadable: Vec<Admission>,
-    /// Those that stand in the file twice, word for word.
-    repeated: Vec<Admission>,
-    sources: BTreeSet<Arc<str>>,
-    /// Tools that the file lists although they could not be read.
-    listed: BTreeSet<ToolId>,
-}
-
-fn check_all(tools: Vec<proto::ToolDefinition>, policy: &AdmissionPolicy) -> Read {
-    let mut read = Read::empty();
-    for (index, tool) in tools.into_iter().enumerate() {
-        match definition(tool) {
-            Ok(definition) => read.checked.push((index as u32, admission::check(&definition, policy))),
-            Err((id, violations)) => read.unreadable.push(refused(index as u32, id, violations)),
-        }
-    }
-    read
-}
-
-fn read_catalog(
-    bytes: &[u8],
-    shape: Shape,
-    file_name: &str,
-    source: Option<&str>,
-    policy: &AdmissionPolicy,
-) -> Result<Read, Status> {
-    let catalog = import::read(bytes, shape, file_name, source).map_err(|error| {
-        let mut fields = Fields::default();
-        fields.refuse("chunk", error.to_string());
-        fields.finish().err().unwrap_or_else(|| Status::invalid_argument(error.to_string()))
-    })?;
-    let mut read = Read::empty();
-    read.sources = catalog.sources;
-    for found in &catalog.tools {
-        read.checked.push((found.index as u32, admission::check(&found.definition, policy)));
-    }
-    for unreadable in catalog.refused {
-        read.listed.extend(unreadable.tool.clone());
-        let accepted = "see the reason".to_owned();
-        let violation = Violation {
-            field: unreadable.field,
-            code: ViolationCode::Malformed,
-            description: unreadable.reason,
-            accepted,
-        };
-        let id = unreadable.tool.unwrap_or_else(|| ToolId::new("", ""));
-        read.unreadable.push(refused(unreadable.index as u32, id, vec![violation]));
-    }
-    for index in catalog.repeated {
-        let admission = refused(index as u32, ToolId::new("", ""), Vec::new());
-        read.repeated.push(Admission { result: AdmissionResult::Unchanged, ..admission });
-    }
-    Ok(read)
-}
-
-impl Read {
-    fn empty() -> Self {
-        Self {
-            checked: Vec::new(),
-            unreadable: Vec::new(),
-            repeated: Vec::new(),
-            sources: BTreeSet::new(),
-            listed: BTreeSet::new(),
-        }
-    }
-}
-
-fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
-    Admission {
-        index,
-        tool,
-        version: Version(0),
-        result: AdmissionResult::Refused,
-        violations,
-        warnings: Vec::new(),
-        measured_tokens: 0,
-    }
-}
-
-/// Reads a definition, or says which of its JSON fields cannot be read.
-fn definition(tool: proto::ToolDefinition) -> Result<Definition, (ToolId, Vec<Violation>)> {
-    let id = ToolId::new(tool.source, tool.name);
-    let mut violations = Vec::new();
-    let mut json = |field: &str, bytes: &[u8]| -> Option<Json> {
-        match parse_json(bytes) {
-            Ok(value) => Some(Json::from_value(&value)),
-            Err(refusal) => {
-                violations.push(unreadable_json(field, &refusal));
-                None
-            }
-        }
-    };
-    let mut optional = |field: &str, bytes: &[u8]| if bytes.is_empty() { None } else { json(field, bytes) };
-    let output_schema = optional("output_schema", &tool.output_schema);
-    let annotations = optional("annotations", &tool.annotations);
-    let input_schema = if tool.input_schema.is_empty() {
-        let accepted = r#"must be an object schema such as {"type":"object"}"#;
-        violations.push(Violation::new("input_schema", ViolationCode::Missing, "missing", accepted));
-        None
-    } else {
-        json("input_schema", &tool.input_schema)
-    };
-    match input_schema.filter(|_| violations.is_empty()) {
-        None => Err((id, violations)),
-        Some(input_schema) => Ok(Definition {
-            id,
-            title: (!tool.title.is_empty()).then_some(tool.title),
-            summary: tool.summary,
-            when_to_use: tool.when_to_use,
-            keywords: tool.keywords,
-            size_tokens: tool.size_tokens,
-            description: tool.description,
-            input_schema,
-            output_schema,
-            annotations,
-            group: tool.group,
-            tags: tool.tags,
-            attributes: tool.attributes.into_iter().collect(),
-            initial_score: tool.initial_score,
-            derived: BTreeSet::new(),
-        }),
-    }
-}
-
-fn unreadable_json(field: &str, refusal: &JsonRefusal) -> Violation {
-    Violation::new(field, ViolationCode::UnreadableJson, refusal.to_string(), "must be JSON")
-}
-
-fn definition_message(definition: &Definition) -> proto::ToolDefinition {
-    let bytes = |json: &Option<Json>| json.as_ref().map(|json| json.as_str().to_owned()).unwrap_or_default().into();
-    proto::ToolDefinition {
-        source: definition.id.source.to_string(),
-        name: definition.id.name.to_string(),
-        title: definition.title.clone().unwrap_or_default(),
-        summary: definition.summary.clone(),
-        when_to_use: definition.when_to_use.clone(),
-        keywords: definition.keywords.clone(),
-        size_tokens: definition.size_tokens,
-        description: definition.description.clone(),
-        input_schema: definition.input_schema.as_str().to_owned().into(),
-        output_schema: bytes(&definition.output_schema),
-        annotations: bytes(&definition.annotations),
-        group: definition.group.clone(),
-        tags: definition.tags.clone(),
-        attributes: definition.attributes.clone().into_iter().collect(),
-        initial_score: definition.initial_score,
     }
 }
 

@@ -9,6 +9,7 @@
 //!
 //! Additive: a field may be added with a default, a variant may be added; none changes its meaning.
 
+mod block;
 mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,6 +22,7 @@ use super::ids::{
     Alias, CallId, Digest, Epoch, Generation, Selector, Seq, SessionId, StepId, Tick, ToolId, UnixMillis, Version,
 };
 
+pub use block::{Block, Piece, Place, Resident};
 pub use words::{
     AdmissionResult, CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult,
     PoolReason, Presence, RequestResult, SessionEnd, StepEnd, ToolAction, ToolState, Verdict, Word,
@@ -595,72 +597,4 @@ pub struct SessionEnded {
     pub session: SessionId,
     /// Why.
     pub end: SessionEnd,
-}
-
-/// Where a piece goes in the provider's request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Place {
-    /// An element of the tools array, in the order given.
-    Tools,
-    /// Text for the system prompt, after the runtime's own.
-    System,
-    /// One message appended to the conversation before the request and kept there unchanged.
-    Messages,
-    /// The content of the tool result that answers a call.
-    ToolResult,
-}
-
-/// Something to put into a provider's request, byte for byte.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Piece {
-    /// Where it goes.
-    pub place: Place,
-    /// JSON in the session's format, or plain text for the system prompt.
-    pub content: String,
-    /// Its cost.
-    pub tokens: u32,
-    /// Names it makes callable.
-    pub names: Vec<Alias>,
-}
-
-/// A tool whose whole definition stands in a block.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Resident {
-    /// Which.
-    pub tool: ToolId,
-    /// The version shown.
-    pub version: Version,
-    /// The name the model sees.
-    pub alias: Alias,
-    /// Cost of its definition.
-    pub tokens: u32,
-}
-
-/// The frozen part of a session's context. Its bytes hold nothing of the session.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Block {
-    /// SHA-256 over places and contents in order.
-    pub digest: Digest,
-    /// The epoch of the hot pool it was built from.
-    pub epoch: Epoch,
-    /// Its pieces in order.
-    pub pieces: Vec<Piece>,
-    /// The tools whose definitions stand in it.
-    pub residents: Vec<Resident>,
-    /// The tools that have a line of their own in its directory, with the version shown.
-    pub directory: BTreeMap<ToolId, Version>,
-    /// Whether all candidates are resident and nothing is retrieved.
-    pub pass_through: bool,
-    /// Index of the piece after which a cache breakpoint belongs.
-    pub cache_after: u32,
-    /// Its cost by part; `issued`, `everything` and `window` are 0.
-    pub tokens: StepTokens,
-}
-
-impl Block {
-    /// Returns the version of a resident tool, or `None` if it is not resident.
-    pub fn resident_version(&self, tool: &ToolId) -> Option<Version> {
-        self.residents.iter().find(|resident| &resident.tool == tool).map(|resident| resident.version)
-    }
 }

@@ -7,9 +7,8 @@ use std::collections::BTreeMap;
 
 use super::super::definition::Definition;
 use super::super::ids::{Alias, ToolId, Version};
-use super::super::registry::Shown;
 use super::super::tokens;
-use super::REQUEST_TOOL;
+use super::{REQUEST_TOOL, Shown};
 
 /// Share of the budget that group lines may take once not every tool has a line.
 const GROUP_SHARE: u32 = 5;

@@ -6,16 +6,17 @@
 
 pub mod directory;
 mod meta;
+mod shown;
 
 use serde_json::Value;
 
 use super::definition::Definition;
 use super::event::{Delivery, Format, Piece, Place};
 use super::ids::Alias;
-use super::registry::Shown;
 use super::tokens;
 
 pub use meta::{CALL_TOOL, REQUEST_TOOL, meta_tools};
+pub use shown::Shown;
 
 /// Text with its cost in tokens.
 #[derive(Clone, PartialEq, Debug)]

@@ -5,7 +5,7 @@ use crate::core::block::Exclusion;
 use crate::core::event::{Delivery, Ending, Issue, Place, RequestResult, SessionSpec, ToolAction, ToolState};
 use crate::core::ids::ToolId;
 use crate::core::recall::Answer;
-use crate::core::registry::Shown;
+use crate::core::render::Shown;
 use crate::core::render::{self, ResultKind};
 
 fn crib() -> Crib {

@@ -1,0 +1,56 @@
+//! One version of a tool as models are shown it: its name, its directory line, its definition in each form.
+//!
+//! What is costly to make (renderings, the compiled schema) is made once, when first asked for, and shared by every copy
+//! of the registry.
+
+use std::sync::{Arc, OnceLock};
+
+use super::super::admission::alias;
+use super::super::event::Admitted;
+use super::super::ids::Alias;
+use super::super::validation::Validator;
+use super::{Form, Rendered, definition, directory};
+
+/// One version of a tool, ready to be shown to a model.
+pub struct Shown {
+    admitted: Arc<Admitted>,
+    alias: Alias,
+    line: Rendered,
+    forms: [OnceLock<Rendered>; Form::COUNT],
+    validator: OnceLock<Option<Validator>>,
+}
+
+impl Shown {
+    /// Writes the line; everything else waits until it is asked for.
+    pub fn new(admitted: Arc<Admitted>) -> Self {
+        let alias = alias(&admitted.definition.id);
+        let line = Rendered::measure(directory::line(&alias, &admitted.definition));
+        Self { admitted, alias, line, forms: Default::default(), validator: OnceLock::new() }
+    }
+
+    /// Returns the definition as admitted.
+    pub fn admitted(&self) -> &Arc<Admitted> {
+        &self.admitted
+    }
+
+    /// Returns the name that models see.
+    pub fn alias(&self) -> &Alias {
+        &self.alias
+    }
+
+    /// Returns its directory line, uncut.
+    pub fn line(&self) -> &Rendered {
+        &self.line
+    }
+
+    /// Returns its definition in a form, written at the first call.
+    pub fn rendered(&self, form: Form) -> &Rendered {
+        self.forms[form.index()]
+            .get_or_init(|| Rendered::measure(definition(form, &self.alias, &self.admitted.definition)))
+    }
+
+    /// Returns the compiled schema, or `None` where it does not compile, which admission rules out.
+    pub fn validator(&self) -> Option<&Validator> {
+        self.validator.get_or_init(|| Validator::compile(&self.admitted.definition.input_schema).ok()).as_ref()
+    }
+}

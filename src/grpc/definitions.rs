@@ -1,0 +1,174 @@
+//! Definitions as requests and catalog files bring them, read and looked at by the gate; and back again.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use tonic::Status;
+
+use super::status::Fields;
+use crate::core::admission::{self, Checked, JsonRefusal, Violation, ViolationCode, parse_json};
+use crate::core::definition::{Definition, Json};
+use crate::core::event::AdmissionResult;
+use crate::core::ids::{ToolId, Version};
+use crate::core::namespace::commands::Admission;
+use crate::core::policy::AdmissionPolicy;
+use crate::import::{self, Shape};
+use crate::proto;
+
+/// Definitions as read from a request or a file.
+pub struct Read {
+    /// Those that were looked at, each with its place.
+    pub checked: Vec<(u32, Checked)>,
+    /// Those that could not even be looked at.
+    pub unreadable: Vec<Admission>,
+    /// Those that stand in the file twice, word for word.
+    pub repeated: Vec<Admission>,
+    /// Sources that a file names: only these can lose tools by it.
+    pub sources: BTreeSet<Arc<str>>,
+    /// Tools that the file lists although they could not be read.
+    pub listed: BTreeSet<ToolId>,
+}
+
+/// Reads the definitions of a request and puts each through the gate.
+pub fn check_all(tools: Vec<proto::ToolDefinition>, policy: &AdmissionPolicy) -> Read {
+    let mut read = Read::empty();
+    for (index, tool) in tools.into_iter().enumerate() {
+        match definition(tool) {
+            Ok(definition) => read.checked.push((index as u32, admission::check(&definition, policy))),
+            Err((id, violations)) => read.unreadable.push(refused(index as u32, id, violations)),
+        }
+    }
+    read
+}
+
+/// Reads a catalog file and puts each definition through the gate; refused as a whole where it is no catalog.
+pub fn read_catalog(
+    bytes: &[u8],
+    shape: Shape,
+    file_name: &str,
+    source: Option<&str>,
+    policy: &AdmissionPolicy,
+) -> Result<Read, Status> {
+    let catalog = import::read(bytes, shape, file_name, source).map_err(|error| {
+        let mut fields = Fields::default();
+        fields.refuse("chunk", error.to_string());
+        fields.finish().err().unwrap_or_else(|| Status::invalid_argument(error.to_string()))
+    })?;
+    let mut read = Read::empty();
+    read.sources = catalog.sources;
+    for found in &catalog.tools {
+        read.checked.push((found.index as u32, admission::check(&found.definition, policy)));
+    }
+    for unreadable in catalog.refused {
+        read.listed.extend(unreadable.tool.clone());
+        let accepted = "see the reason".to_owned();
+        let violation = Violation {
+            field: unreadable.field,
+            code: ViolationCode::Malformed,
+            description: unreadable.reason,
+            accepted,
+        };
+        let id = unreadable.tool.unwrap_or_else(|| ToolId::new("", ""));
+        read.unreadable.push(refused(unreadable.index as u32, id, vec![violation]));
+    }
+    for index in catalog.repeated {
+        let admission = refused(index as u32, ToolId::new("", ""), Vec::new());
+        read.repeated.push(Admission { result: AdmissionResult::Unchanged, ..admission });
+    }
+    Ok(read)
+}
+
+impl Read {
+    fn empty() -> Self {
+        Self {
+            checked: Vec::new(),
+            unreadable: Vec::new(),
+            repeated: Vec::new(),
+            sources: BTreeSet::new(),
+            listed: BTreeSet::new(),
+        }
+    }
+}
+
+fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
+    Admission {
+        index,
+        tool,
+        version: Version(0),
+        result: AdmissionResult::Refused,
+        violations,
+        warnings: Vec::new(),
+        measured_tokens: 0,
+    }
+}
+
+/// Reads a definition, or says which of its JSON fields cannot be read.
+fn definition(tool: proto::ToolDefinition) -> Result<Definition, (ToolId, Vec<Violation>)> {
+    let id = ToolId::new(tool.source, tool.name);
+    let mut violations = Vec::new();
+    let mut json = |field: &str, bytes: &[u8]| -> Option<Json> {
+        match parse_json(bytes) {
+            Ok(value) => Some(Json::from_value(&value)),
+            Err(refusal) => {
+                violations.push(unreadable_json(field, &refusal));
+                None
+            }
+        }
+    };
+    let mut optional = |field: &str, bytes: &[u8]| if bytes.is_empty() { None } else { json(field, bytes) };
+    let output_schema = optional("output_schema", &tool.output_schema);
+    let annotations = optional("annotations", &tool.annotations);
+    let input_schema = if tool.input_schema.is_empty() {
+        let accepted = r#"must be an object schema such as {"type":"object"}"#;
+        violations.push(Violation::new("input_schema", ViolationCode::Missing, "missing", accepted));
+        None
+    } else {
+        json("input_schema", &tool.input_schema)
+    };
+    match input_schema.filter(|_| violations.is_empty()) {
+        None => Err((id, violations)),
+        Some(input_schema) => Ok(Definition {
+            id,
+            title: (!tool.title.is_empty()).then_some(tool.title),
+            summary: tool.summary,
+            when_to_use: tool.when_to_use,
+            keywords: tool.keywords,
+            size_tokens: tool.size_tokens,
+            description: tool.description,
+            input_schema,
+            output_schema,
+            annotations,
+            group: tool.group,
+            tags: tool.tags,
+            attributes: tool.attributes.into_iter().collect(),
+            initial_score: tool.initial_score,
+            derived: BTreeSet::new(),
+        }),
+    }
+}
+
+fn unreadable_json(field: &str, refusal: &JsonRefusal) -> Violation {
+    Violation::new(field, ViolationCode::UnreadableJson, refusal.to_string(), "must be JSON")
+}
+
+/// Writes a definition as it was registered.
+pub fn definition_message(definition: &Definition) -> proto::ToolDefinition {
+    let bytes = |json: &Option<Json>| json.as_ref().map(|json| json.as_str().to_owned()).unwrap_or_default().into();
+    proto::ToolDefinition {
+        source: definition.id.source.to_string(),
+        name: definition.id.name.to_string(),
+        title: definition.title.clone().unwrap_or_default(),
+        summary: definition.summary.clone(),
+        when_to_use: definition.when_to_use.clone(),
+        keywords: definition.keywords.clone(),
+        size_tokens: definition.size_tokens,
+        description: definition.description.clone(),
+        input_schema: definition.input_schema.as_str().to_owned().into(),
+        output_schema: bytes(&definition.output_schema),
+        annotations: bytes(&definition.annotations),
+        group: definition.group.clone(),
+        tags: definition.tags.clone(),
+        attributes: definition.attributes.clone().into_iter().collect(),
+        initial_score: definition.initial_score,
+    }
+}
