@@ -21,6 +21,7 @@ use toolcrib::proto::session_service_client::SessionServiceClient;
 use toolcrib::proto::*;
 use toolcrib::server::{self, Parts};
 use toolcrib::store::sqlite;
+use toolcrib::telemetry::metrics::Metrics;
 
 const QUERIES: [&str; 6] = [
     "Find the cheapest flight from Berlin to Rome next Friday and book it",
@@ -55,6 +56,7 @@ impl Daemon {
             let url = format!("http://{}", listener.local_addr().expect("an address"));
             let (log, reader) = sqlite::open(&path).expect("a store");
             let parts = Parts {
+                counts: Metrics::new(4),
                 config: Config::default(),
                 listener,
                 metrics,

@@ -66,6 +66,9 @@ pub struct Parts {
     pub listener: TcpListener,
     /// Where it answers scrapes.
     pub metrics: TcpListener,
+    /// Where it counts. Made by whoever starts it, who may have something to count too; with
+    /// [`Limits::metric_namespaces`](crate::config::Limits::metric_namespaces) labels.
+    pub counts: Metrics,
     /// The way into its log.
     pub log: Box<dyn Log>,
     /// The way out of it.
@@ -88,7 +91,7 @@ pub enum Ended {
 /// Runs the daemon until `shutdown` resolves or something fails for good, then drains within the configured time.
 pub async fn run(parts: Parts, shutdown: impl Future<Output = ()> + Send + 'static) -> anyhow::Result<Ended> {
     let config = parts.config;
-    let metrics = Metrics::new(config.limits.metric_namespaces);
+    let metrics = parts.counts;
     let (journal, journal_thread) = start_journal(&config, parts.log, &parts.clock, &metrics)?;
     let engine_parts = EngineParts {
         journal: journal.clone(),

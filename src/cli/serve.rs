@@ -20,6 +20,7 @@ use crate::core::event::Word as _;
 use crate::engine::clock::SystemClock;
 use crate::server::{self, Ended, Parts};
 use crate::store::sqlite;
+use crate::telemetry::metrics::{ConfigReload, Metrics};
 use crate::telemetry::{self, LevelSwitch};
 
 /// Exit code when the store or a writer failed for good: the daemon may be started again (EX_TEMPFAIL).
@@ -72,7 +73,9 @@ pub(super) async fn run(args: Args) -> anyhow::Result<u8> {
     let drain = Duration::from_secs(config.limits.drain_secs);
     let stop = CancellationToken::new();
     let clock = Arc::new(SystemClock::new());
+    let counts = Metrics::new(config.limits.metric_namespaces);
     let parts = Parts {
+        counts: counts.clone(),
         config,
         listener,
         metrics,
@@ -83,7 +86,7 @@ pub(super) async fn run(args: Args) -> anyhow::Result<u8> {
     };
     // A task of its own, so that nothing it does can keep the signals from being heard.
     let mut running = tokio::spawn(server::run(parts, stop.clone().cancelled_owned()));
-    let mut reload = Reload { source: args.settings, running: settings, level_switch };
+    let mut reload = Reload { source: args.settings, running: settings, level_switch, counts };
     loop {
         tokio::select! {
             ended = &mut running => return exit_code(ended),
@@ -153,6 +156,7 @@ struct Reload {
     source: Settings,
     running: Vec<Setting>,
     level_switch: LevelSwitch,
+    counts: Metrics,
 }
 
 impl Reload {
@@ -162,18 +166,22 @@ impl Reload {
             Ok(loaded) => loaded,
             Err(refused) => {
                 error!(%refused, "configuration not reloaded");
+                self.counts.config_reloaded(ConfigReload::Refused);
                 return;
             }
         };
+        let mut result = ConfigReload::Ok;
         for changed in changed(&self.running, &wanted) {
             if changed.name != LEVEL {
                 warn!(setting = changed.name, value = changed.value, "this setting changes at the next start only");
             } else if let Err(error) = self.level_switch.set(config.log.level.as_str()) {
                 error!(%error, "log level not changed");
+                result = ConfigReload::Refused;
             } else {
                 self.take_over(changed);
             }
         }
+        self.counts.config_reloaded(result);
         info!("configuration reloaded");
     }
 

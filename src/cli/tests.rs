@@ -1,3 +1,5 @@
+//! The arguments of every command, as people type them.
+
 use clap::CommandFactory as _;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! What a configuration may say, who wins, and what is refused.
+
 use std::io::Write as _;
 
 use super::*;

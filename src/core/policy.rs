@@ -19,7 +19,8 @@ pub enum PoolPolicy {
     Static,
 }
 
-/// What a registration without `when_to_use` gets.
+/// What a registration without `when_to_use` gets. Import derives it where it can and marks it; there the mark is
+/// enough, whatever the rule.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenRule {

@@ -523,9 +523,16 @@ impl Session {
         self.block = Some(block);
     }
 
-    /// Ends the session. It is remembered for a while, so that late outcomes are told from unknown ones.
+    /// Ends the session. It is remembered for a while, so that late outcomes are told from unknown ones; for that, its
+    /// calls and the versions it was shown are kept, and nothing else that takes room.
     pub fn apply_end(&mut self, end: SessionEnd, at: UnixMillis) {
         self.ended = Some((at, end));
         self.steps.clear();
+        self.requests.clear();
+        self.recent_calls.clear();
+        self.shelf.clear();
+        self.earlier_residents.clear();
+        self.recalled.clear();
+        self.owed.clear();
     }
 }

@@ -25,6 +25,7 @@ mod durable;
 mod tests;
 mod thread;
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -173,6 +174,17 @@ impl Journal {
         self.keep_house(What::Snapshot { namespace, seq, at, body });
     }
 
+    /// Notes how old what a restart would begin with is: the snapshot, or the log's first record where there is none.
+    pub fn snapshot_is_of(&self, namespace: NamespaceId, at: UnixMillis) {
+        self.0.lock().snapshots.insert(namespace, at);
+    }
+
+    /// Returns the stamp of what a restart would begin with in the namespace where that is oldest; `None` before there
+    /// is a namespace.
+    pub fn oldest_snapshot(&self) -> Option<UnixMillis> {
+        self.0.lock().snapshots.values().min().copied()
+    }
+
     /// Has the queries of a namespace erased that came in before `at`. While the log cannot be written this is dropped:
     /// the next call catches up.
     pub fn drop_queries_before(&self, namespace: NamespaceId, at: UnixMillis) {
@@ -265,6 +277,8 @@ struct Queue {
     ending: Ending,
     has_ended: bool,
     figures: JournalFigures,
+    /// Stamp of the newest snapshot on disk, by namespace.
+    snapshots: BTreeMap<NamespaceId, UnixMillis>,
 }
 
 impl Shared {
@@ -277,6 +291,7 @@ impl Shared {
             ending: Ending::No,
             has_ended: false,
             figures: JournalFigures::default(),
+            snapshots: BTreeMap::new(),
         };
         Self { config, queue: Mutex::new(queue), work: Condvar::new(), ended: Condvar::new() }
     }

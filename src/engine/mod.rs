@@ -2,6 +2,7 @@
 //!
 //! One [`Handle`] a namespace for handlers, one writer thread behind it, one journal thread for all of them.
 
+mod announce;
 pub mod clock;
 pub mod error;
 mod export;
@@ -96,7 +97,8 @@ impl Engine {
         let (sender, inbox) = sync_channel(INBOX);
         let handle = Arc::new(Handle::new(id.clone(), recovered.namespace.salt(), shared.clone(), sender));
         let journal = self.parts.journal.clone();
-        let writer = Writer::new(recovered.namespace, recovered.last_seq, recovered.last_at, journal, shared);
+        journal.snapshot_is_of(id.clone(), recovered.start_at);
+        let writer = Writer::new(recovered, journal, shared);
         let thread = thread::Builder::new().name(format!("writer {id}")).spawn(move || writer.run(&inbox))?;
         threads.push(thread);
         self.handles.insert(id, handle.clone());
@@ -142,7 +144,7 @@ impl Engine {
         durable.await.map_err(EngineError::NotWritable)?;
         let mut namespace = Namespace::new(id);
         namespace.apply(at, &created, &created);
-        let recovered = Recovered { namespace, last_seq: Seq(1), last_at: at, n_records: 1 };
+        let recovered = Recovered { namespace, last_seq: Seq(1), last_at: at, n_records: 1, start_at: at };
         self.spawn(recovered).map_err(|_| EngineError::Stopping)
     }
 

@@ -53,3 +53,20 @@ async fn a_namespace_is_made_whole_although_nobody_waits_for_it_any_more() {
     let refused = engine.namespace_or_new(&"late".into()).await;
     assert!(refused.is_err(), "none is made once the engine has stopped");
 }
+
+#[tokio::test]
+async fn records_that_recovery_read_count_towards_the_next_snapshot() {
+    let folder = tempfile::tempdir().unwrap();
+    let (engine, journal) = start(&folder);
+    engine.namespace_or_new(&"test".into()).await.unwrap();
+    // As a kill ends it: no last snapshot is written.
+    drop(journal);
+    drop(engine);
+    let (engine, journal) = start(&folder);
+    assert_eq!(engine.journal().oldest_snapshot(), Some(UnixMillis(1_000)), "the log's first record");
+    engine.stop();
+    journal.stop(Duration::from_secs(10)).unwrap();
+    let reader = sqlite::open(&folder.path().join("crib.db")).unwrap().1;
+    let snapshot = reader.snapshot(&"test".into()).unwrap().expect("a snapshot of what was read");
+    assert_eq!(snapshot.seq, Seq(1));
+}

@@ -8,9 +8,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
+use super::announce::announce;
 use super::error::EngineError;
 use super::journal::{Durable, Journal};
 use super::message::{Message, OpenedSession, Traffic};
+use super::recovery::Recovered;
 use super::shared::Shared;
 use crate::core::block;
 use crate::core::block::PendingChange;
@@ -45,18 +47,13 @@ pub struct Writer {
 
 impl Writer {
     /// Puts a writer together for a recovered or new namespace.
-    pub fn new(
-        namespace: Namespace,
-        last_seq: Seq,
-        last_at: UnixMillis,
-        journal: Journal,
-        shared: Arc<Shared>,
-    ) -> Self {
+    pub fn new(recovered: Recovered, journal: Journal, shared: Arc<Shared>) -> Self {
         Self {
-            namespace,
-            last_seq,
-            last_at,
-            records_since_snapshot: 0,
+            namespace: recovered.namespace,
+            last_seq: recovered.last_seq,
+            last_at: recovered.last_at,
+            // Those that recovery read count too: a daemon that is killed again and again must not read ever more.
+            records_since_snapshot: recovered.n_records,
             last_query_sweep: UnixMillis::default(),
             backlog: VecDeque::new(),
             journal,
@@ -191,6 +188,7 @@ impl Writer {
     /// Folds a cause and returns it with what it drew.
     fn fold(&mut self, at: UnixMillis, cause: Event) -> Vec<Event> {
         let drawn = self.namespace.fold(at, &cause);
+        announce(self.namespace.id(), &drawn);
         let changes_view = drawn.iter().any(changes_view);
         let mut events = vec![cause];
         events.extend(drawn);
@@ -230,6 +228,7 @@ impl Writer {
         for record in &unit.records {
             self.namespace.apply(at, &cause, &record.event);
         }
+        announce(self.namespace.id(), unit.records.iter().map(|record| &record.event));
         self.publish();
         Ok(())
     }

@@ -1,3 +1,5 @@
+//! Files read into definitions: sources, wrappings, lines that cannot be read.
+
 mod catalogs;
 
 use super::*;

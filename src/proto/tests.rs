@@ -1,3 +1,5 @@
+//! The contract beside the core: the same words, no keyword as a field, a namespace in every request.
+
 use prost::Message as _;
 use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorSet};
 

@@ -125,6 +125,8 @@ pub async fn mirror(engine: &Engine, metrics: &Metrics) {
         n_unlogged += handle.n_unlogged();
         n_shed += handle.n_shed();
     }
+    let now = engine.clock().now();
+    metrics.snapshot_age(engine.journal().oldest_snapshot().map(|at| now.0 - at.0));
     metrics.log_queue(journal.queued_events);
     metrics.log_lost(journal.lost_events + n_unlogged);
     metrics.log_shed(n_shed);

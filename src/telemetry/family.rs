@@ -20,7 +20,7 @@ pub(super) enum Kind {
 pub(super) struct Family {
     pub(super) name: &'static str,
     kind: Kind,
-    help: &'static str,
+    pub(super) help: &'static str,
 }
 
 /// The labels of one series.

@@ -88,7 +88,7 @@ families! {
     TRANSITIONS = counter("toolcrib_transitions_total", "Tools that moved, by the state they went to and why");
     ADMISSIONS = counter("toolcrib_admissions_total", "Tools that went through admission, by what it said");
     FINDINGS = counter("toolcrib_admission_findings_total", "Rules broken and flags raised at admission, by group");
-    POLICY_VERSION = gauge("toolcrib_policy_version", "Version of the policy in force");
+    POLICY_INFO = gauge("toolcrib_policy_info", "1, with the version of the policy in force");
 
     // Sessions and outcomes.
     SESSIONS = gauge("toolcrib_sessions", "Sessions open");
@@ -101,12 +101,17 @@ families! {
     LOG_QUEUE = gauge("toolcrib_log_queue_events", "Events that wait for the disk");
     LOG_LOST = counter("toolcrib_log_lost_events_total", "Answered or acknowledged events that did not reach the disk");
     STORE_WRITABLE = gauge("toolcrib_store_writable", "1 while the store takes writes, else 0");
+    SNAPSHOT_AGE = gauge(
+        "toolcrib_snapshot_age_seconds",
+        "Age of what a restart would begin with, the newest snapshot, in the namespace where that is oldest"
+    );
 
     // The server.
     GRPC_REQUESTS = counter("toolcrib_grpc_requests_total", "Requests answered, by method and code");
     GRPC_INFLIGHT = gauge("toolcrib_grpc_inflight", "Requests in work");
     GRPC_DURATION = histogram("toolcrib_grpc_request_duration_seconds", LATENCY, "Time to answer the hot methods");
     SHED = counter("toolcrib_shed_total", "Work turned away to stay within a limit, by which");
+    CONFIG_RELOADS = counter("toolcrib_config_reloads_total", "Times the configuration was read again, by what came of it");
 }
 
 /// Content type of what [`Metrics::render`] returns.
@@ -141,6 +146,26 @@ impl Word for Shed {
     }
 }
 
+/// What came of reading the configuration again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum ConfigReload {
+    /// What can change in a running daemon was taken over.
+    Ok,
+    /// It was refused, and the daemon runs on with what it had.
+    Refused,
+}
+
+impl Word for ConfigReload {
+    const ALL: &'static [Self] = &[Self::Ok, Self::Refused];
+
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Refused => "refused",
+        }
+    }
+}
+
 /// Records and exports the metrics of one daemon. Nothing in it is global, so that daemons in one process, as tests
 /// start them, do not count each other's traffic.
 #[derive(Clone)]
@@ -158,6 +183,8 @@ struct Inner {
     log_queue: Gauge,
     log_lost: Counter,
     store_writable: Gauge,
+    snapshot_age: Gauge,
+    config_reloads: Counters<ConfigReload>,
     max_labels: usize,
     namespaces: Mutex<Namespaces>,
 }
@@ -200,6 +227,8 @@ impl Metrics {
             log_queue: LOG_QUEUE.level(r, &[]),
             log_lost: LOG_LOST.count(r, &[]),
             store_writable: STORE_WRITABLE.level(r, &[]),
+            snapshot_age: SNAPSHOT_AGE.level(r, &[]),
+            config_reloads: Counters::new(r, &CONFIG_RELOADS, &[], "result"),
             max_labels,
             namespaces: Mutex::default(),
             recorder,
@@ -282,6 +311,16 @@ impl Metrics {
         self.0.store_writable.set(f64::from(u8::from(is_writable)));
     }
 
+    /// Shows how old, in milliseconds, what a restart would begin with is; `None` where there is nothing to begin with.
+    pub fn snapshot_age(&self, age_ms: Option<i64>) {
+        self.0.snapshot_age.set(age_ms.map_or(f64::NAN, |ms| ms as f64 / 1e3));
+    }
+
+    /// Counts a configuration that was read again.
+    pub fn config_reloaded(&self, result: ConfigReload) {
+        self.0.config_reloads.add(result, 1);
+    }
+
     /// Frees what recorded durations hold until they are sorted into buckets; to be called every few seconds.
     pub fn upkeep(&self) {
         self.0.handle.run_upkeep();
@@ -290,7 +329,23 @@ impl Metrics {
     /// Returns everything in Prometheus' text format, with the process's own figures.
     pub fn render(&self) -> String {
         metrics::with_local_recorder(&*self.0.recorder, || self.0.process.collect());
-        self.0.handle.render()
+        let mut page = self.0.handle.render();
+        self.write_policies(&mut page);
+        page
+    }
+
+    /// Writes the policies in force. Not by the library, which would keep a series for every version there ever was.
+    fn write_policies(&self, page: &mut String) {
+        let known = self.namespaces();
+        if known.series.is_empty() {
+            return;
+        }
+        let Family { name, help, .. } = POLICY_INFO;
+        page.push_str(&format!("# HELP {name} {help}\n# TYPE {name} gauge\n"));
+        for (label, series) in &known.series {
+            let version = series.policy_version();
+            page.push_str(&format!("{name}{{namespace=\"{label}\",version=\"{version}\"}} 1\n"));
+        }
     }
 
     fn namespaces(&self) -> MutexGuard<'_, Namespaces> {

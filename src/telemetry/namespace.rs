@@ -1,6 +1,7 @@
 //! The series of one namespace: what is recorded as it happens, and what is mirrored from its figures.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -102,7 +103,7 @@ pub(super) struct Series {
     tools: Vec<(ToolState, Gauge)>,
     resident_tools: Gauge,
     sessions: Gauge,
-    policy_version: Gauge,
+    policy_version: AtomicU64,
     presence_ratio: Gauge,
     injection_share_ratio: Gauge,
     window: Mutex<Window>,
@@ -144,11 +145,16 @@ impl Series {
             tools: ToolState::ALL.iter().map(|state| (*state, tools(*state))).collect(),
             resident_tools: level(&names::RESIDENT_TOOLS),
             sessions: level(&names::SESSIONS),
-            policy_version: level(&names::POLICY_VERSION),
+            policy_version: AtomicU64::new(0),
             presence_ratio: level(&names::PRESENCE_RATIO),
             injection_share_ratio: level(&names::INJECTION_SHARE_RATIO),
             window: Mutex::default(),
         }
+    }
+
+    /// Returns the newest version of a policy among the namespaces that share these series.
+    pub(super) fn policy_version(&self) -> u64 {
+        self.policy_version.load(Ordering::Relaxed)
     }
 
     /// Shows the namespaces that share these series, as they stand at `now`.
@@ -183,7 +189,8 @@ impl Series {
         }
         self.resident_tools.set(samples.iter().map(|sample| sample.resident_tools).sum::<u64>() as f64);
         self.sessions.set(samples.iter().map(|sample| sample.sessions).sum::<u64>() as f64);
-        self.policy_version.set(samples.iter().map(|sample| sample.policy_version).max().unwrap_or(0) as f64);
+        let version = samples.iter().map(|sample| sample.policy_version).max().unwrap_or(0);
+        self.policy_version.store(version, Ordering::Relaxed);
 
         let mut sums = Sums::default();
         figures.for_each(|f| sums.add(f));

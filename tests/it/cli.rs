@@ -1,7 +1,8 @@
 //! The program as people start it: arguments in, text, JSON and exit codes out, signals.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
+use std::io::{BufRead, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, ChildStderr, Command, Output, Stdio};
 
@@ -16,11 +17,18 @@ const CATALOG: &str = r#"{"name":"github__create_issue","description":"Creates a
 
 const DEFINITION: &str = r#"{"source":"fs","name":"cat","summary":"Shows the content of a file","when_to_use":"to look into a text file","keywords":["read","print"],"size_tokens":32,"description":"Shows a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}"#;
 
+/// Returns the value of a field in a log line.
+fn field_of(line: &str, name: &str) -> String {
+    let (_, after) = line.split_once(name).expect("the field");
+    after.split_whitespace().next().expect("its value").to_owned()
+}
+
 /// A daemon in a process of its own.
 struct Serve {
     child: Child,
     log: BufReader<ChildStderr>,
     addr: String,
+    metrics: String,
     dir: TempDir,
 }
 
@@ -30,10 +38,9 @@ impl Serve {
         fs::write(dir.path().join("c.toml"), "").expect("a configuration");
         let mut child = serve(dir.path()).stderr(Stdio::piped()).spawn().expect("a daemon");
         let log = BufReader::new(child.stderr.take().expect("its log"));
-        let mut daemon = Self { child, log, addr: String::new(), dir };
-        let ready = daemon.read_log_until("serving");
-        let (_, after) = ready.split_once("addr=").expect("an address");
-        daemon.addr = after.split_whitespace().next().expect("an address").to_owned();
+        let mut daemon = Self { child, log, addr: String::new(), metrics: String::new(), dir };
+        daemon.metrics = field_of(&daemon.read_log_until("starting"), "metrics=");
+        daemon.addr = field_of(&daemon.read_log_until("serving"), "addr=");
         daemon
     }
 
@@ -62,6 +69,15 @@ impl Serve {
         let mut args: Vec<&str> = line.split(' ').collect();
         args.extend(["--addr", &self.addr]);
         toolcrib(self.dir.path()).args(args).output().expect("an answer")
+    }
+
+    /// Returns what `/metrics` says.
+    fn scrape(&self) -> String {
+        let mut stream = TcpStream::connect(&self.metrics).expect("the daemon answers");
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").expect("a request");
+        let mut page = String::new();
+        stream.read_to_string(&mut page).expect("a page");
+        page
     }
 
     fn json(&self, line: &str) -> Value {
@@ -211,6 +227,10 @@ fn hangup_takes_over_the_log_level_and_names_what_waits_for_a_restart() {
     daemon.configure("[log]\nlevel = \"info\"\n");
     daemon.signal("HUP");
     daemon.read_log_until("configuration reloaded");
+    let page = daemon.scrape();
+    for line in [r#"{result="ok"} 2"#, r#"{result="refused"} 1"#] {
+        assert!(page.contains(&format!("toolcrib_config_reloads_total{line}\n")), "{line} is not in {page}");
+    }
     assert_eq!(daemon.stop(), Some(0));
 }
 

@@ -9,6 +9,7 @@ mod crash;
 mod demo;
 mod frozen;
 mod lives;
+mod privacy;
 mod registry;
 mod retrieval;
 mod scrape;

@@ -16,6 +16,7 @@ use crate::config::Config;
 use crate::engine::clock::SystemClock;
 use crate::server::{self, Ended, Parts};
 use crate::store::sqlite;
+use crate::telemetry::metrics::Metrics;
 
 /// Where the daemon listens.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,6 +57,7 @@ impl Daemon {
         let grpc = listener.local_addr()?;
         let metrics = metrics_listener.local_addr()?;
         let parts = Parts {
+            counts: Metrics::new(config.limits.metric_namespaces),
             config,
             listener,
             metrics: metrics_listener,

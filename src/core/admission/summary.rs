@@ -35,7 +35,9 @@ pub(super) fn check(
     check_length("when_to_use", &definition.when_to_use, "one line of at most 200 characters", violations);
 
     // Whether the line says when cannot be judged before there is a line; one violation for one missing field.
-    if summary.is_empty() || says_when(definition, &policy.when_words) {
+    // Import could not find more than it derived, and the mark says so: a warning as well would drown the others.
+    let is_derived = definition.derived.contains(&DerivedField::WhenToUse);
+    if summary.is_empty() || is_derived || says_when(definition, &policy.when_words) {
         return;
     }
     let words = policy.when_words.join(", ");
@@ -45,10 +47,9 @@ pub(super) fn check(
         "neither given nor said in the summary",
         format!("when_to_use, or a summary that says when by one of: {words}"),
     );
-    let is_derived = definition.derived.contains(&DerivedField::WhenToUse);
     match policy.when {
-        WhenRule::Require if !is_derived => violations.push(missing),
-        WhenRule::Require | WhenRule::Flag => warnings.push(missing),
+        WhenRule::Require => violations.push(missing),
+        WhenRule::Flag => warnings.push(missing),
     }
 }
 

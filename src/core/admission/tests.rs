@@ -1,3 +1,5 @@
+//! The gate as a whole: one definition that is admitted, and what each change to it is refused for.
+
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
@@ -89,15 +91,24 @@ fn a_line_must_say_when_in_its_own_field_or_by_a_word() {
 }
 
 #[test]
-fn a_line_without_when_is_flagged_where_policy_or_import_says_so() {
+fn a_line_without_when_is_flagged_where_policy_says_so() {
     let mut line = definition();
     line.summary = "Opens issues in repositories".into();
     let flagged = check(&line, &AdmissionPolicy { when: crate::core::policy::WhenRule::Flag, ..policy() });
     assert!(flagged.is_admitted());
     assert_eq!(flagged.warnings[0].field, "when_to_use");
+}
+
+#[test]
+fn a_line_that_import_derived_is_marked_and_neither_refused_nor_flagged() {
+    use crate::core::policy::WhenRule;
+    let mut line = definition();
+    line.summary = "Opens issues in repositories".into();
     line.derived.insert(crate::core::definition::DerivedField::WhenToUse);
-    let derived = check(&line, &policy());
-    assert!(derived.is_admitted() && derived.warnings.len() == 1);
+    for when in [WhenRule::Require, WhenRule::Flag] {
+        let checked = check(&line, &AdmissionPolicy { when, ..policy() });
+        assert!(checked.is_admitted() && checked.warnings.is_empty(), "{when:?}: {:?}", checked.warnings);
+    }
 }
 
 #[test]

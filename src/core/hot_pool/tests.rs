@@ -1,3 +1,5 @@
+//! Who is resident, in which order and why; and the pool against a plain sweep over all tools.
+
 use proptest::prelude::*;
 
 use super::*;

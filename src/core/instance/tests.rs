@@ -1,3 +1,5 @@
+//! The smallest arguments of small schemas; those of real ones are in `import::tests::catalogs`.
+
 use serde_json::json;
 
 use super::*;

@@ -1,3 +1,5 @@
+//! Arguments against schemas: what fits, and what a violation says.
+
 use serde_json::json;
 
 use super::*;

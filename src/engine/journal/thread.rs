@@ -185,6 +185,7 @@ impl Writer {
             Some(What::Unit { .. } | What::Barrier) => return self.write_units(),
             Some(What::Snapshot { namespace, seq, at, body }) => {
                 self.log.write_snapshot(namespace, *seq, *at, body)?;
+                self.shared.lock().snapshots.insert(namespace.clone(), *at);
             }
             Some(What::DropQueries { namespace, at }) => {
                 self.log.drop_queries_before(namespace, *at)?;

@@ -1,3 +1,5 @@
+//! Traces played through a whole namespace, against figures known from elsewhere.
+
 use std::fs::File;
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! Any history drawn again from its causes, and recovered from any snapshot.
+
 use proptest::prelude::*;
 
 use super::history::{Act, History, N_TOOLS, id, tool, write};

@@ -1,3 +1,5 @@
+//! The reference experiment, figure by figure, and the pool policies beside it.
+
 use std::fs::{self, File};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};

@@ -1,3 +1,5 @@
+//! The log on a real disk: what a kill, a full disk, a lock or another version leaves.
+
 use std::ops::ControlFlow;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -134,6 +136,36 @@ fn an_empty_file_becomes_a_store_of_the_newest_version() {
     drop(log);
     assert!(SqliteReader::open(&path).is_ok());
     assert!(open(&path).is_ok());
+}
+
+/// The rows are written out as version 1 wrote them: whatever steps and events come later must read them.
+#[test]
+fn a_file_of_version_1_is_led_to_the_newest_with_its_rows() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let connection = Connection::open(&path).unwrap();
+    connection.execute_batch(include_str!("../migrations/0001.sql")).unwrap();
+    connection
+        .execute_batch(
+            r#"PRAGMA user_version = 1;
+            INSERT INTO namespaces VALUES (1, 'triage');
+            INSERT INTO events VALUES
+                (1, 1, 1001, 'policy_set', 1,
+                 '{"request_id":"r1","actor":"operator","values":{"hot_pool.slots":"12"}}'),
+                (1, 2, 1002, 'time_passed', 2, 'null');
+            INSERT INTO snapshots VALUES (1, 1, 1001, x'00');
+            INSERT INTO queries VALUES (1, 2, 's', 1002, '{"terms":[7,9]}');"#,
+        )
+        .unwrap();
+    drop(connection);
+
+    let (log, reader) = open(&path).unwrap();
+    let schema = migrations::identify(&log.connection).unwrap();
+    assert_eq!(schema, migrations::Schema::Version(migrations::NEWEST));
+    let lines = read_all(&reader, "triage", 0);
+    assert_eq!(lines[0].0, change("triage", 1).records[0]);
+    assert_eq!(lines[1].1, Some(QueryBody::Terms(vec![7, 9])));
+    assert_eq!(reader.snapshot(&"triage".into()).unwrap().unwrap().seq, Seq(1));
 }
 
 #[test]

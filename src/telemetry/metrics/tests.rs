@@ -1,3 +1,5 @@
+//! What `/metrics` says, line by line, and how many lines there can be.
+
 use std::collections::BTreeSet;
 
 use tonic::Code;
@@ -74,7 +76,20 @@ fn figures_are_mirrored_and_not_added_twice() {
     check_line(&text, r#"toolcrib_context_window_tokens_total{namespace="github"} 80"#);
     check_line(&text, r#"toolcrib_tools{namespace="github",state="active"} 40"#);
     check_line(&text, r#"toolcrib_resident_tools{namespace="github"} 10"#);
-    check_line(&text, r#"toolcrib_policy_version{namespace="github"} 3"#);
+    check_line(&text, r#"toolcrib_policy_info{namespace="github",version="3"} 1"#);
+}
+
+#[test]
+fn only_the_policy_in_force_is_exported() {
+    let metrics = Metrics::new(4);
+    let namespace = NamespaceId::from("github");
+    let figures = Figures::default();
+    for policy_version in [3, 4] {
+        metrics.mirror(UnixMillis(0), &[NamespaceSample { policy_version, ..sample(&namespace, &figures) }]);
+    }
+    let text = metrics.render();
+    let infos: Vec<&str> = series(&text).into_iter().filter(|name| name.starts_with("toolcrib_policy_info")).collect();
+    assert_eq!(infos, [r#"toolcrib_policy_info{namespace="github",version="4"}"#]);
 }
 
 #[test]
@@ -132,6 +147,8 @@ fn what_happens_is_recorded() {
     metrics.log_queue(5);
     metrics.log_lost(2);
     metrics.store_writable(true);
+    metrics.snapshot_age(Some(1_500));
+    metrics.config_reloaded(ConfigReload::Refused);
     metrics.upkeep();
     let text = metrics.render();
     check_line(&text, r#"toolcrib_plan_duration_seconds_bucket{namespace="github",le="0.00005"} 1"#);
@@ -144,6 +161,9 @@ fn what_happens_is_recorded() {
     check_line(&text, "toolcrib_log_queue_events 5");
     check_line(&text, "toolcrib_log_lost_events_total 2");
     check_line(&text, "toolcrib_store_writable 1");
+    check_line(&text, "toolcrib_snapshot_age_seconds 1.5");
+    check_line(&text, r#"toolcrib_config_reloads_total{result="ok"} 0"#);
+    check_line(&text, r#"toolcrib_config_reloads_total{result="refused"} 1"#);
     let p50 = github.recall_quantile(0.5).unwrap();
     assert!((190..=210).contains(&p50.as_micros()), "{p50:?}");
 }

@@ -1,5 +1,6 @@
 //! A daemon as tests start it: the server that users run, with a manual clock.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +11,7 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tonic::transport::Channel;
 use toolcrib::config::Config;
-use toolcrib::core::ids::UnixMillis;
+use toolcrib::core::ids::{Seq, UnixMillis};
 use toolcrib::engine::clock::ManualClock;
 use toolcrib::proto::policy_service_client::PolicyServiceClient;
 use toolcrib::proto::registry_service_client::RegistryServiceClient;
@@ -18,7 +19,9 @@ use toolcrib::proto::session_service_client::SessionServiceClient;
 use toolcrib::proto::stats_service_client::StatsServiceClient;
 use toolcrib::proto::{self, *};
 use toolcrib::server::{self, Ended};
-use toolcrib::store::sqlite;
+use toolcrib::store::sqlite::{self, SqliteReader};
+use toolcrib::store::{QueryBody, Reader as _};
+use toolcrib::telemetry::metrics::Metrics;
 
 use super::log::{WilfulLog, Will};
 
@@ -83,6 +86,7 @@ impl TestDaemon {
         let will = Will::default();
         let (log, reader) = sqlite::open(&database(dir.path())).expect("a store");
         let parts = server::Parts {
+            counts: Metrics::new(config.limits.metric_namespaces),
             config,
             listener,
             metrics,
@@ -253,6 +257,18 @@ impl TestDaemon {
     pub async fn figures(&mut self) -> proto::Figures {
         let request = GetStatsRequest { namespace: NAMESPACE.into(), top: 100 };
         self.stats.get_stats(request).await.expect("figures").into_inner().figures.remove(0)
+    }
+
+    /// Returns what the store holds of queries, oldest first.
+    pub fn kept_queries(&self) -> Vec<QueryBody> {
+        let reader = SqliteReader::open(&database(self.dir.path())).expect("the store");
+        let mut kept = Vec::new();
+        let read = reader.records(&NAMESPACE.into(), Seq(0), &mut |_, query| {
+            kept.extend(query);
+            ControlFlow::Continue(())
+        });
+        read.expect("the log");
+        kept
     }
 
     /// Sets one value of the policy.

@@ -1,3 +1,5 @@
+//! Which changes of a definition are cosmetic, compatible or breaking.
+
 use serde_json::json;
 
 use super::super::tests::definition;

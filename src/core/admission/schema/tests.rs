@@ -1,3 +1,5 @@
+//! Schemas that are admitted and schemas that are refused, each with its path.
+
 use proptest::prelude::*;
 use serde_json::json;
 
