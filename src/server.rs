@@ -143,7 +143,7 @@ pub async fn run(parts: Parts, shutdown: impl Future<Output = ()> + Send + 'stat
             Ok(()) => true,
             Err(unflushed) => {
                 tracing::error!(events = unflushed.events, why = ?unflushed.why, "events were not written");
-                true
+                false
             }
         },
         Err(_) => {

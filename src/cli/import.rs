@@ -185,6 +185,10 @@ fn describe_findings(file: &str, answer: &ImportToolsResponse, is_verbose: bool)
     if left_out > 0 {
         text.push_str(&format!("{left_out} more refused; --verbose shows them\n"));
     }
+    let flagged = answer.counts.unwrap_or_default().flagged;
+    if flagged > 0 && !is_verbose {
+        text.push_str(&format!("{flagged} flagged: they are in, and worth a look; --verbose says why\n"));
+    }
     if text.is_empty() { text } else { format!("\n{file}\n{text}") }
 }
 

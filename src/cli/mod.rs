@@ -41,7 +41,7 @@ const FAILED: u8 = 1;
 #[derive(Parser)]
 #[command(name = "toolcrib", version, max_term_width = 100)]
 #[command(about = "Keeps the tool definitions of LLM agents and issues them on demand")]
-#[command(after_help = "Example: toolcrib plan --query \"open an issue\"")]
+#[command(after_help = "Example: toolcrib plan --query \"create an issue\"")]
 struct Cli {
     #[command(flatten)]
     shell: Shell,

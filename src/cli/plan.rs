@@ -15,7 +15,7 @@ use crate::proto::{PlanStepRequest, PlanStepResponse, Present, Query};
 /// The session is opened where it is not open; without --session one is made and closed again. A plan is a step, and
 /// counts as one in the figures.
 #[derive(clap::Args)]
-#[command(after_help = "Example: toolcrib plan --query \"open an issue\"")]
+#[command(after_help = "Example: toolcrib plan --query \"create an issue\"")]
 pub(super) struct Args {
     /// Which session
     #[arg(long, value_name = "ID")]

@@ -13,6 +13,12 @@ use crate::proto::stats_service_client::StatsServiceClient;
 /// How long a connection may take; the daemon is on the same machine.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
+/// How long a daemon is waited for that does not listen yet.
+const START_ALLOWANCE: Duration = Duration::from_secs(1);
+
+/// Pause between two tries.
+const RETRY: Duration = Duration::from_millis(50);
+
 /// The most one answer may hold: a page of the largest definitions stays well below.
 const MAX_ANSWER_BYTES: usize = 64 << 20;
 
@@ -66,11 +72,17 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// Connects.
+    /// Connects. A daemon that was started a moment ago is waited for: `serve &` and the next command race.
     pub(super) async fn connect(address: &Address, namespace: &str) -> anyhow::Result<Self> {
-        let connected = address.endpoint.clone().connect_timeout(CONNECT_TIMEOUT).connect().await;
-        let channel = connected.map_err(|source| NothingListens { address: address.text.clone(), source })?;
-        Ok(Self { namespace: namespace.to_owned(), channel })
+        let endpoint = address.endpoint.clone().connect_timeout(CONNECT_TIMEOUT);
+        let started = tokio::time::Instant::now();
+        loop {
+            match endpoint.connect().await {
+                Ok(channel) => return Ok(Self { namespace: namespace.to_owned(), channel }),
+                Err(_) if started.elapsed() < START_ALLOWANCE => tokio::time::sleep(RETRY).await,
+                Err(source) => return Err(NothingListens { address: address.text.clone(), source }.into()),
+            }
+        }
     }
 
     /// Returns a client of the registry.

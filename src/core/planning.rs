@@ -71,8 +71,12 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
         () if is_silent => PlanResult::NoQuery,
         () => PlanResult::NothingFound,
     };
-    let tokens =
-        StepTokens { issued: choice.tokens, everything: everything_tokens, window: spec.window, ..block.tokens };
+    let tokens = StepTokens {
+        issued: choice.tokens,
+        everything: block.cost_of_everything(everything_tokens),
+        window: spec.window,
+        ..block.tokens
+    };
     let listing = listing(&choice.issued, matched, limit);
     let planned = StepPlanned {
         session: session.id().clone(),

@@ -72,13 +72,16 @@ impl Engine {
         let engine = Self { parts, handles: DashMap::new(), making: Arc::default(), threads };
         for id in engine.parts.reader.namespaces()? {
             let recovered = recovery::recover(&*engine.parts.reader, &id)?;
-            tracing::info!(
-                namespace = %id,
-                records = recovered.n_records,
-                tools = recovered.namespace.registry().len(),
-                tick = recovered.namespace.tick().0,
-                "namespace recovered; outcomes of the last flush window before a kill are not in the log"
-            );
+            let (tools, tick) = (recovered.namespace.registry().len(), recovered.namespace.tick().0);
+            tracing::info!(namespace = %id, tools, tick, "namespace recovered");
+            // A daemon that was stopped in order left a snapshot behind everything.
+            if recovered.n_records > 0 {
+                tracing::warn!(
+                    namespace = %id,
+                    records = recovered.n_records,
+                    "no snapshot at the end of the log: outcomes of the last flush window before a kill are not in it"
+                );
+            }
             engine.spawn(recovered)?;
         }
         Ok(engine)

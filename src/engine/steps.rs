@@ -366,7 +366,7 @@ impl Handle {
         let now = view.freeze(session.spec());
         let pending = block::pending_changes(&view.registry, &block, &now);
         let spec = session.spec();
-        let everything = planning::everything_tokens(&view.registry, spec);
+        let everything = block.cost_of_everything(planning::everything_tokens(&view.registry, spec));
         let before_any = StepTokens { everything, window: spec.window, ..block.tokens };
         let tokens = session.last_step().map_or(before_any, |step| step.planned.tokens);
         let present = session.shelf_before(None);

@@ -15,7 +15,7 @@ use crate::core::policy::AdmissionPolicy;
 use crate::import::{self, Shape};
 use crate::proto;
 
-/// Definitions as read from a request or a file.
+/// Definitions as read from a file.
 pub struct Read {
     /// Those that were looked at, each with its place.
     pub checked: Vec<(u32, Checked)>,
@@ -30,15 +30,19 @@ pub struct Read {
 }
 
 /// Reads the definitions of a request and puts each through the gate.
-pub fn check_all(tools: Vec<proto::ToolDefinition>, policy: &AdmissionPolicy) -> Read {
-    let mut read = Read::empty();
+pub fn check_all(tools: Vec<proto::ToolDefinition>, policy: &AdmissionPolicy) -> Vec<(u32, Checked)> {
+    let mut all = Vec::new();
     for (index, tool) in tools.into_iter().enumerate() {
-        match definition(tool) {
-            Ok(definition) => read.checked.push((index as u32, admission::check(&definition, policy))),
-            Err((id, violations)) => read.unreadable.push(refused(index as u32, id, violations)),
+        let (definition, unreadable) = definition(tool);
+        let mut checked = admission::check(&definition, policy);
+        if !unreadable.is_empty() {
+            // The size of a schema that cannot be read cannot be measured.
+            checked.violations.retain(|violation| violation.code != ViolationCode::SizeMismatch);
+            checked.violations.extend(unreadable);
         }
+        all.push((index as u32, checked));
     }
-    read
+    all
 }
 
 /// Reads a catalog file and puts each definition through the gate; refused as a whole where it is no catalog.
@@ -61,13 +65,8 @@ pub fn read_catalog(
     }
     for unreadable in catalog.refused {
         read.listed.extend(unreadable.tool.clone());
-        let accepted = "see the reason".to_owned();
-        let violation = Violation {
-            field: unreadable.field,
-            code: ViolationCode::Malformed,
-            description: unreadable.reason,
-            accepted,
-        };
+        let (description, accepted) = unreadable.reason.split_once("; ").unwrap_or((&unreadable.reason, ""));
+        let violation = Violation::new(unreadable.field, ViolationCode::Malformed, description, accepted);
         let id = unreadable.tool.unwrap_or_else(|| ToolId::new("", ""));
         read.unreadable.push(refused(unreadable.index as u32, id, vec![violation]));
     }
@@ -103,9 +102,9 @@ fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
     }
 }
 
-/// Reads a definition, or says which of its JSON fields cannot be read.
-fn definition(tool: proto::ToolDefinition) -> Result<Definition, (ToolId, Vec<Violation>)> {
-    let id = ToolId::new(tool.source, tool.name);
+/// Reads a definition, and says which of its JSON fields cannot be read. In their place stands an empty schema, so that
+/// the gate can still say what is wrong with the rest.
+fn definition(tool: proto::ToolDefinition) -> (Definition, Vec<Violation>) {
     let mut violations = Vec::new();
     let mut json = |field: &str, bytes: &[u8]| -> Option<Json> {
         match parse_json(bytes) {
@@ -119,33 +118,30 @@ fn definition(tool: proto::ToolDefinition) -> Result<Definition, (ToolId, Vec<Vi
     let mut optional = |field: &str, bytes: &[u8]| if bytes.is_empty() { None } else { json(field, bytes) };
     let output_schema = optional("output_schema", &tool.output_schema);
     let annotations = optional("annotations", &tool.annotations);
-    let input_schema = if tool.input_schema.is_empty() {
+    let input_schema = optional("input_schema", &tool.input_schema);
+    if tool.input_schema.is_empty() {
         let accepted = r#"must be an object schema such as {"type":"object"}"#;
         violations.push(Violation::new("input_schema", ViolationCode::Missing, "missing", accepted));
-        None
-    } else {
-        json("input_schema", &tool.input_schema)
-    };
-    match input_schema.filter(|_| violations.is_empty()) {
-        None => Err((id, violations)),
-        Some(input_schema) => Ok(Definition {
-            id,
-            title: (!tool.title.is_empty()).then_some(tool.title),
-            summary: tool.summary,
-            when_to_use: tool.when_to_use,
-            keywords: tool.keywords,
-            size_tokens: tool.size_tokens,
-            description: tool.description,
-            input_schema,
-            output_schema,
-            annotations,
-            group: tool.group,
-            tags: tool.tags,
-            attributes: tool.attributes.into_iter().collect(),
-            initial_score: tool.initial_score,
-            derived: BTreeSet::new(),
-        }),
     }
+    let no_schema = || Json::from_value(&serde_json::json!({"type": "object"}));
+    let definition = Definition {
+        id: ToolId::new(tool.source, tool.name),
+        title: (!tool.title.is_empty()).then_some(tool.title),
+        summary: tool.summary,
+        when_to_use: tool.when_to_use,
+        keywords: tool.keywords,
+        size_tokens: tool.size_tokens,
+        description: tool.description,
+        input_schema: input_schema.unwrap_or_else(no_schema),
+        output_schema,
+        annotations,
+        group: tool.group,
+        tags: tool.tags,
+        attributes: tool.attributes.into_iter().collect(),
+        initial_score: tool.initial_score,
+        derived: BTreeSet::new(),
+    };
+    (definition, violations)
 }
 
 fn unreadable_json(field: &str, refusal: &JsonRefusal) -> Violation {

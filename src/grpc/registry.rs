@@ -107,19 +107,22 @@ impl Api {
         let policy =
             known.as_ref().map_or_else(|| Policy::default().admission, |handle| handle.view().policy.admission.clone());
         let tools = request.tools;
-        let read = in_background(move || check_all(tools, &policy)).await?;
+        let checked = in_background(move || check_all(tools, &policy)).await?;
 
         let all_or_none = request.atomic || n_tools == 1;
         let batch = if all_or_none { Batch::Atomic } else { Batch::PerItem };
+        let mut refused = checked.iter().map(|(_, checked)| !checked.is_admitted());
+        let is_hopeless = if all_or_none { refused.any(|is| is) } else { refused.all(|is| is) };
         let registration = Registration {
             request_id,
             actor: ACTOR.into(),
-            checked: read.checked,
+            checked,
             batch,
             complete_sources: BTreeSet::new(),
             unreadable: BTreeSet::new(),
         };
-        let is_taken = !request.dry_run && (batch == Batch::PerItem || read.unreadable.is_empty());
+        // What is refused anyway must not leave an empty namespace behind.
+        let is_taken = !request.dry_run && (known.is_some() || !is_hopeless);
         let registered = if is_taken {
             self.engine.namespace_or_new(&space).await?.register(registration).await?
         } else {
@@ -129,9 +132,7 @@ impl Api {
                 None => decide(&Namespace::new(space.clone())).map_err(Status::from)?,
             }
         };
-        let mut admissions = registered.admissions;
-        admissions.extend(read.unreadable);
-        admissions.sort_by_key(|admission| admission.index);
+        let admissions = registered.admissions;
         if !request.dry_run {
             self.count(&space, &admissions);
         }

@@ -28,6 +28,9 @@ use crate::proto;
 use crate::proto::session_service_server::SessionService;
 use crate::telemetry::metrics::Shed;
 
+/// Smallest context window in tokens; in less, not even the meta tools would leave room for a conversation.
+const WINDOW_MIN: u32 = 1_000;
+
 /// A block larger than this is read as a stream.
 const BLOCK_BYTES: usize = 1 << 20;
 
@@ -128,6 +131,8 @@ impl Api {
         let allow = selectors(&pool.allow, "pool.allow", &mut fields);
         let deny = selectors(&pool.deny, "pool.deny", &mut fields);
         fields.require(pool.must_have.len() <= NAMES, "pool.must_have", format!("must be at most {NAMES} names"));
+        let is_window = request.context_window == 0 || request.context_window >= WINDOW_MIN;
+        fields.require(is_window, "context_window", format!("must be 0 or at least {WINDOW_MIN} tokens"));
         let model = convert::optional_id(&request.model, "model", &mut fields).unwrap_or_default();
         let parent = convert::other_session(&request.parent_session_id, "parent_session_id", &mut fields);
         let fork_of = convert::other_session(&request.fork_of, "fork_of", &mut fields);

@@ -182,10 +182,7 @@ impl From<Refusal> for Status {
             Refusal::Policy(violations) => {
                 let mut fields = Fields::default();
                 for violation in violations {
-                    fields.refuse(
-                        format!("values.{}", violation.key),
-                        format!("{}, not {:?}", violation.wanted, violation.value),
-                    );
+                    fields.refuse(format!("values.{}", violation.key), violation.wanted);
                 }
                 match fields.finish() {
                     Err(status) => status,

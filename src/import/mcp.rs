@@ -11,7 +11,8 @@ use crate::core::admission::{mapped_source, parse_json};
 
 const SPELLING: Spelling = Spelling { input_schema: "inputSchema", output_schema: "outputSchema" };
 
-/// Reads the tools of an MCP file. The file names one source, also when it lists no tool.
+/// Reads the tools of an MCP file, which names one source and must hold the whole list of it: what is missing would be
+/// taken to have vanished.
 pub fn read(
     bytes: &[u8],
     file_name: &str,
@@ -21,6 +22,12 @@ pub fn read(
     let value = parse_json(bytes).map_err(ImportError::Json)?;
     let result = value.get("result").unwrap_or(&value);
     let tools = result.get("tools").unwrap_or(result).as_array().ok_or(ImportError::NoTools)?;
+    if result.get("nextCursor").is_some_and(|cursor| !cursor.is_null()) {
+        return Err(ImportError::OnePage);
+    }
+    if tools.is_empty() {
+        return Err(ImportError::Empty);
+    }
     let source = source.or_else(|| stem(file_name)).ok_or(ImportError::NoSource)?;
     let source: Arc<str> = mapped_source(source).into();
     sources.insert(source.clone());

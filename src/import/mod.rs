@@ -70,6 +70,12 @@ pub enum ImportError {
     /// There is JSON, but no list of tools in it.
     #[error("no tools found; must be an MCP tools/list result or JSON lines of tools")]
     NoTools,
+    /// The file is one page of a longer list; taken as the whole, it would withdraw the rest.
+    #[error("catalog is one page of several (it has a nextCursor); must hold all pages in one list")]
+    OnePage,
+    /// The list is empty; taken at its word, it would withdraw every tool of the source.
+    #[error("catalog lists no tools, so nothing was changed; must list at least one")]
+    Empty,
     /// Neither the file's name nor the tools say where they come from.
     #[error("source is unknown; must be given for a file without a name")]
     NoSource,

@@ -56,9 +56,11 @@ fn every_wrapping_of_an_mcp_list_is_read_with_its_stem_as_source() {
 }
 
 #[test]
-fn a_source_with_no_tools_is_still_named() {
-    let catalog = read_ok(br#"{"tools":[]}"#, Shape::Detect, "git.json", None);
-    assert!(catalog.tools.is_empty() && catalog.sources.contains("git"));
+fn what_would_withdraw_a_source_by_accident_is_refused() {
+    let empty = read(br#"{"tools":[]}"#, Shape::Detect, "git.json", None);
+    assert_eq!(empty.unwrap_err(), ImportError::Empty);
+    let page = br#"{"tools":[{"name":"a","description":"Does a.","inputSchema":{"type":"object"}}],"nextCursor":"2"}"#;
+    assert_eq!(read(page, Shape::Mcp, "git.json", None).unwrap_err(), ImportError::OnePage);
 }
 
 #[test]

@@ -99,3 +99,26 @@ async fn a_changed_definition_says_how_far_it_reaches_also_when_asked_again() {
     }
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn a_tool_without_a_schema_is_told_all_else_that_is_wrong_too() {
+    let mut tool = definition("create_issue");
+    tool.summary.clear();
+    tool.keywords.clear();
+    tool.input_schema = "".into();
+    let status = refused(tool).await;
+    assert_eq!(fields_of(&status), ["tools[0].summary", "tools[0].keywords", "tools[0].input_schema"]);
+}
+
+#[tokio::test]
+async fn a_refused_registration_makes_no_namespace() {
+    let mut daemon = TestDaemon::start().await;
+    let mut tool = definition("create_issue");
+    tool.summary.clear();
+    let request = RegisterToolsRequest { namespace: "typo".into(), tools: vec![tool], ..Default::default() };
+    daemon.registry.register_tools(request).await.expect_err("the tool is refused");
+    let request = ListToolsRequest { namespace: "typo".into(), ..Default::default() };
+    let status = daemon.registry.list_tools(request).await.expect_err("there is no such namespace");
+    assert_eq!(reason_of(&status), "UNKNOWN_NAMESPACE");
+    daemon.stop().await;
+}

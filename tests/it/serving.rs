@@ -359,3 +359,19 @@ async fn a_stop_is_bounded_whatever_clients_do() {
     assert!(started.elapsed() < Duration::from_secs(8), "{:?}", started.elapsed());
     assert_eq!(status(watched.message().await.expect("it goes on")), ServingStatus::NotServing);
 }
+
+#[tokio::test]
+async fn a_policy_is_changed_at_the_version_that_was_read_and_at_no_other() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.register(vec![definition("send_email")]).await;
+    let namespace = NAMESPACE.to_owned();
+    let read = daemon.policy.get_policy(GetPolicyRequest { namespace: namespace.clone() }).await.expect("a policy");
+    let read = read.into_inner().version;
+    let values = std::collections::HashMap::from([("plan.top_m".to_owned(), "5".to_owned())]);
+    let request = SetPolicyRequest { namespace, values, expected_version: read, ..Default::default() };
+    let changed = daemon.policy.set_policy(request.clone()).await.expect("nobody was faster").into_inner();
+    assert_eq!(changed.version, read + 1);
+    let status = daemon.policy.set_policy(request).await.expect_err("it is at another version now");
+    assert_eq!(status.code(), tonic::Code::FailedPrecondition);
+    daemon.stop().await;
+}

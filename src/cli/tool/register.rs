@@ -23,7 +23,8 @@ const BATCH_BYTES: usize = 512 << 10;
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib tool register create_issue.json --dry-run\n\n\
     A tool is {\"source\",\"name\",\"summary\",\"keywords\",\"size_tokens\",\"description\",\"input_schema\"}, and where \
-    wanted\nwhen_to_use, title, group, tags, attributes, annotations, output_schema, initial_score.")]
+    wanted\ntitle, group, tags, attributes, annotations, output_schema, initial_score. `when_to_use` is needed where the \
+    summary\ndoes not say when to use the tool.")]
 pub(super) struct Args {
     /// The file; `-` reads standard input
     file: String,

@@ -69,6 +69,12 @@ pub struct Block {
 }
 
 impl Block {
+    /// Returns what sending everything would cost, given the measured size of all candidates. Where the block does send
+    /// everything, that is what it costs; elsewhere the measured size stands, which is a little less than as rendered.
+    pub fn cost_of_everything(&self, candidates_tokens: u32) -> u32 {
+        if self.pass_through { self.tokens.resident } else { candidates_tokens }
+    }
+
     /// Returns the version of a resident tool, or `None` if it is not resident.
     pub fn resident_version(&self, tool: &ToolId) -> Option<Version> {
         self.residents.iter().find(|resident| &resident.tool == tool).map(|resident| resident.version)

@@ -89,7 +89,7 @@ impl Namespace {
             id,
             salt: Digest::of(b""),
             policy: Arc::new(Policy::default()),
-            policy_version: 0,
+            policy_version: 1,
             registry: Arc::default(),
             index: Arc::default(),
             pool: HotPool::default(),
@@ -127,7 +127,7 @@ impl Namespace {
         &self.policy
     }
 
-    /// Returns how often the policy was set.
+    /// Returns the policy's version: 1 as it begins, and one more at each change.
     pub fn policy_version(&self) -> u64 {
         self.policy_version
     }
