@@ -190,7 +190,7 @@ impl From<Refusal> for Status {
                 }
             }
             Refusal::PolicyVersion { wanted, current } => plain(
-                Code::Aborted,
+                Code::FailedPrecondition,
                 ErrorReason::VersionMismatch,
                 format!("the policy is at version {current}, not {wanted}; read it again"),
             ),
