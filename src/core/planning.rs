@@ -12,7 +12,7 @@ use super::ids::{ToolId, Version};
 use super::narrowing::Listing;
 use super::registry::Registry;
 use super::render::{Form, REQUEST_TOOL};
-use super::retrieval::{Query, cut};
+use super::retrieval::{Query, Search};
 use super::session::{Session, Shelf};
 use super::view::View;
 
@@ -51,11 +51,10 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
 
     let limit = if ask.max_tools == 0 { view.policy.plan.top_m } else { ask.max_tools.min(view.policy.plan.top_m) };
     let (mut matched, mut n_present) = (0, 0);
-    let query = cut_query(&ask.query);
-    let is_silent = [&*query.0, &*query.1, &*query.2].iter().all(|text| text.trim().is_empty());
+    let query = &ask.query;
+    let is_silent = [query.user, query.model, query.goal].iter().all(|text| text.trim().is_empty());
     if !is_silent && !block.pass_through && limit > 0 {
-        let query = Query { user: &query.0, model: &query.1, goal: &query.2 };
-        let found = search(view, spec, &query, limit as usize);
+        let found = search(view, spec, query, limit as usize);
         matched = found.total as u32;
         for ranked in &found.ranked {
             if choice.is_in_context(&ranked.tool) {
@@ -114,15 +113,9 @@ fn listing(issued: &[Issue], matched: u32, limit: u32) -> Listing {
     Listing { total, returned, limit, hint }
 }
 
-fn cut_query<'a>(
-    query: &Query<'a>,
-) -> (std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>, std::borrow::Cow<'a, str>) {
-    (cut(query.user), cut(query.model), cut(query.goal))
-}
-
 /// Ranks the session's candidates for a query. The total is exact below the limit; from there on it may count tools that
 /// match and that the session may not see, since only the best are asked for.
-pub fn search(view: &View, spec: &SessionSpec, query: &Query<'_>, limit: usize) -> super::retrieval::Search {
+pub fn search(view: &View, spec: &SessionSpec, query: &Query<'_>, limit: usize) -> Search {
     let heat = |tool: &ToolId| view.pool.heat_key(tool) as f32 / HEAT_UNIT;
     let mut admits = |tool: &ToolId| block::exclusion(&view.registry, spec, tool).is_none();
     let mut found = view.index.search(query, &heat, &mut admits, limit);

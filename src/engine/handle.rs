@@ -4,6 +4,7 @@
 //! and the writer is never waited for while one is held: what a handler did is sent without blocking, in the order of
 //! the session, and the writer folds the same.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, TrySendError};
@@ -127,7 +128,7 @@ impl Handle {
         &self,
         id: SessionId,
         generation: Generation,
-        keep: std::collections::BTreeSet<ToolId>,
+        keep: BTreeSet<ToolId>,
     ) -> Result<OpenedSession, EngineError> {
         self.ask(|reply| Message::Refresh(id, generation, keep, reply)).await
     }

@@ -4,7 +4,7 @@
 //! the same breath, so memory runs ahead of the disk by the flush window and never of the log. Before editing: nothing
 //! else may push this namespace's units to the journal, or the order on disk is not the order of the fold.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
@@ -21,7 +21,7 @@ use crate::core::ids::{Generation, Seq, SessionId, ToolId, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Registered, Registration};
 use crate::core::session::Session;
-use crate::store::{QueryNote, StoreError, Unit};
+use crate::store::{QueryBody, QueryNote, StoreError, Unit};
 
 /// Records after which a snapshot is taken, so that a restart reads few events.
 const RECORDS_PER_SNAPSHOT: u64 = 20_000;
@@ -115,12 +115,7 @@ impl Writer {
         self.shared.clock.now().max(self.last_at)
     }
 
-    fn unit(
-        &mut self,
-        at: UnixMillis,
-        events: Vec<Event>,
-        query: Option<(SessionId, crate::store::QueryBody)>,
-    ) -> Unit {
+    fn unit(&mut self, at: UnixMillis, events: Vec<Event>, query: Option<(SessionId, QueryBody)>) -> Unit {
         let first = self.last_seq.next();
         let mut seq = self.last_seq;
         let records: Vec<Record> = events
@@ -277,7 +272,7 @@ impl Writer {
         &mut self,
         id: &SessionId,
         generation: Generation,
-        keep: std::collections::BTreeSet<ToolId>,
+        keep: BTreeSet<ToolId>,
     ) -> Result<OpenedSession, EngineError> {
         let missing = || EngineError::UnknownSession(id.clone());
         let before = self.namespace.session(id).ok_or_else(missing)?;

@@ -1,5 +1,6 @@
 //! `/metrics`, on a listener of its own.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::accept::Connection;
+use crate::core::event::ToolState;
 use crate::core::figures::Figures;
 use crate::core::ids::NamespaceId;
 use crate::core::namespace::Namespace;
@@ -34,7 +36,7 @@ const SCRAPERS: usize = 16;
 struct Sample {
     namespace: NamespaceId,
     figures: Figures,
-    tools: std::collections::BTreeMap<crate::core::event::ToolState, u64>,
+    tools: BTreeMap<ToolState, u64>,
     resident_tools: u64,
     sessions: u64,
     policy_version: u64,
