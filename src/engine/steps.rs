@@ -145,47 +145,33 @@ impl Handle {
             let acks = self.take_reports(front, &view, reports).acks;
             let block = block_of(&front.session)?;
             let spec = front.session.spec().clone();
-            if let Some(step) = front.session.step_with_key(ask.key) {
-                let planned = step.planned.clone();
-                let listing = planning::listing_of(&planned, view.policy.plan.top_m);
-                return Ok(self.planned(acks, planned, listing, block, &spec, &view, &front.session, started));
-            }
-            let everything = everything(front, &view, &spec);
-            let plan = planning::plan(&view, &front.session, &block, everything, ask);
-            let planned = Arc::new(plan.planned);
-            let query = self.query_to_keep(&view, &ask.query);
-            let traffic = Traffic { at: self.clock().now(), event: Event::StepPlanned((*planned).clone()), query };
-            let at = traffic.at;
-            self.send_if_taken(traffic);
-            front.session.apply_step(planned.clone(), at);
-            Ok(self.planned(acks, planned, plan.listing, block, &spec, &view, &front.session, started))
+            let (planned, listing) = match front.session.step_with_key(ask.key) {
+                Some(step) => (step.planned.clone(), planning::listing_of(&step.planned, view.policy.plan.top_m)),
+                None => {
+                    let everything = everything(front, &view, &spec);
+                    let plan = planning::plan(&view, &front.session, &block, everything, ask);
+                    let planned = Arc::new(plan.planned);
+                    let at = self.clock().now();
+                    let query = self.query_to_keep(&view, &ask.query);
+                    let event = Event::StepPlanned((*planned).clone());
+                    self.send_if_taken(Traffic { at, event, query });
+                    front.session.apply_step(planned.clone(), at);
+                    (planned, plan.listing)
+                }
+            };
+            let pieces = view.pieces(&spec, &planned.issued);
+            Ok(PlannedStep {
+                acks,
+                breaks_cache: spec.delivery == Delivery::Tools && !pieces.is_empty(),
+                pieces,
+                listing,
+                block,
+                pending: view.may_change_block_of(&front.session),
+                view: view.clone(),
+                planned,
+                took: self.clock().monotonic().saturating_sub(started),
+            })
         })
-    }
-
-    #[expect(clippy::too_many_arguments, reason = "one place puts the answer together, for new and repeated steps")]
-    fn planned(
-        &self,
-        acks: Vec<Ack>,
-        planned: Arc<StepPlanned>,
-        listing: Listing,
-        block: Arc<Block>,
-        spec: &SessionSpec,
-        view: &Arc<View>,
-        session: &Session,
-        started: Duration,
-    ) -> PlannedStep {
-        let pieces = view.pieces(spec, &planned.issued);
-        PlannedStep {
-            acks,
-            breaks_cache: spec.delivery == Delivery::Tools && !pieces.is_empty(),
-            pieces,
-            listing,
-            block,
-            pending: view.may_change_block_of(session),
-            view: view.clone(),
-            planned,
-            took: self.clock().monotonic().saturating_sub(started),
-        }
     }
 
     fn query_to_keep(&self, view: &View, query: &Query<'_>) -> Option<QueryBody> {
