@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::sync::OwnedSemaphorePermit;
-use tonic::{Code, Request, Response, Status, Streaming};
-use tonic_types::ErrorDetails;
+use tonic::{Request, Response, Status, Streaming};
 
 use super::convert::{self, namespace};
 use super::definitions::{check_all, definition_message, read_catalog};
@@ -282,10 +281,11 @@ impl Api {
         fields.finish()?;
         let handle = self.engine.namespace(&space)?;
         let view = handle.view();
-        let entry = view.registry.get(&id).ok_or_else(|| unknown_tool(&id))?;
+        let unknown = || status::unknown_tool(&id, &view.index.nearest_names(&id.name));
+        let entry = view.registry.get(&id).ok_or_else(unknown)?;
         let shown = match wanted.version {
             0 => entry.current(),
-            version => entry.version(Version(version)).ok_or_else(|| unknown_tool(&id))?,
+            version => entry.version(Version(version)).ok_or_else(unknown)?,
         };
         let definition = &shown.admitted().definition;
         let answer = proto::GetToolResponse {
@@ -394,11 +394,6 @@ fn tool_id(tool: &proto::ToolRef, fields: &mut Fields) -> ToolId {
     fields.require(admission::fits_source(&tool.source), "tool.source", "must be the source of a tool");
     fields.require(admission::fits_name(&tool.name), "tool.name", "must be the name of a tool at its source");
     ToolId::new(tool.source.as_str(), tool.name.as_str())
-}
-
-fn unknown_tool(id: &ToolId) -> Status {
-    let message = format!("there is no tool {id}, or not in that version; `toolcrib tool list` shows what there is");
-    status::status(Code::NotFound, proto::ErrorReason::UnknownTool, message, ErrorDetails::new())
 }
 
 async fn record_of(handle: &Handle, id: &ToolId) -> Result<Option<proto::ToolRecord>, Status> {

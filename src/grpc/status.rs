@@ -8,6 +8,7 @@ use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
 use crate::core::event::Word;
+use crate::core::ids::ToolId;
 use crate::core::namespace::commands::Refusal;
 use crate::engine::EngineError;
 use crate::proto::ErrorReason;
@@ -165,15 +166,22 @@ impl From<EngineError> for Status {
     }
 }
 
+/// Says that there is no such tool, or not in that version, and what may have been meant.
+pub fn unknown_tool(tool: &ToolId, nearest: &[ToolId]) -> Status {
+    let mut message =
+        format!("there is no tool {tool}, or not in that version; `toolcrib tool list` shows what there is");
+    if !nearest.is_empty() {
+        let names: Vec<String> = nearest.iter().map(ToolId::to_string).collect();
+        message.push_str(&format!("; nearest: {}", names.join(", ")));
+    }
+    status(Code::NotFound, ErrorReason::UnknownTool, message, ErrorDetails::new())
+}
+
 impl From<Refusal> for Status {
     fn from(refusal: Refusal) -> Self {
         let plain = |code, reason, message: String| status(code, reason, message, ErrorDetails::new());
         match refusal {
-            Refusal::UnknownTool(tool) => plain(
-                Code::NotFound,
-                ErrorReason::UnknownTool,
-                format!("there is no tool {tool}; `toolcrib tool list` shows what there is"),
-            ),
+            Refusal::UnknownTool { tool, nearest } => unknown_tool(&tool, &nearest),
             Refusal::NotPossible { tool, state, action } => plain(
                 Code::FailedPrecondition,
                 ErrorReason::ActionNotPossible,

@@ -122,3 +122,24 @@ async fn a_refused_registration_makes_no_namespace() {
     assert_eq!(reason_of(&status), "UNKNOWN_NAMESPACE");
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn an_unknown_tool_is_answered_with_the_nearest_names() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.register(vec![definition("send_email"), definition("book_flight")]).await;
+    let tool = Some(ToolRef { source: "s".into(), name: "send_emial".into(), version: 0 });
+    let request = GetToolRequest { namespace: NAMESPACE.into(), tool: tool.clone() };
+    let shown = daemon.registry.get_tool(request).await.expect_err("no such tool");
+    let request = ChangeToolRequest {
+        namespace: NAMESPACE.into(),
+        tool,
+        action: ToolAction::Retire.into(),
+        ..Default::default()
+    };
+    let changed = daemon.registry.change_tool(request).await.expect_err("no such tool");
+    for status in [shown, changed] {
+        assert_eq!(reason_of(&status), "UNKNOWN_TOOL");
+        assert!(status.message().ends_with("nearest: s/send_email"), "{}", status.message());
+    }
+    daemon.stop().await;
+}

@@ -15,15 +15,10 @@ pub(super) async fn find(remote: &Remote, name: &str) -> anyhow::Result<ToolRef>
     if let Some((source, name)) = name.split_once('/') {
         return Ok(ToolRef { source: source.to_owned(), name: name.to_owned(), version: 0 });
     }
-    // Of an alias the part behind the source is searched: the registry looks into names and sources, not aliases. A tail
-    // of eight hex digits belongs to the alias alone, so then everything is looked at.
-    let local = name.split_once("__").map_or(name, |(_, local)| local);
-    for contains in [local, ""] {
-        let request = ListToolsRequest { contains: contains.to_owned(), ..ListToolsRequest::default() };
-        let records = list::all(remote, request, None).await?.tools;
-        if let Some(found) = choose(&records, name)? {
-            return Ok(found);
-        }
+    let request = ListToolsRequest { contains: name.to_owned(), ..ListToolsRequest::default() };
+    let records = list::all(remote, request, None).await?.tools;
+    if let Some(found) = choose(&records, name)? {
+        return Ok(found);
     }
     bail!("no tool is named {name}; search with `toolcrib tool list --contains TEXT`")
 }

@@ -79,7 +79,12 @@ pub struct Registered {
 #[derive(Clone, PartialEq, Debug)]
 pub enum Refusal {
     /// No such tool.
-    UnknownTool(ToolId),
+    UnknownTool {
+        /// As it was named.
+        tool: ToolId,
+        /// What it may have meant, the nearest name first.
+        nearest: Vec<ToolId>,
+    },
     /// The tool's state does not allow the action.
     NotPossible {
         /// Which tool.
@@ -226,7 +231,8 @@ impl Namespace {
             };
         }
         let Some(entry) = self.registry.get(&change.tool) else {
-            return Err(Refusal::UnknownTool(change.tool));
+            let nearest = self.index.nearest_names(&change.tool.name);
+            return Err(Refusal::UnknownTool { tool: change.tool, nearest });
         };
         if let Some(cause) = lifecycle::cause_of(change.action)
             && self.next_state(&change.tool, cause).is_none()

@@ -35,6 +35,9 @@ use rank::{Candidate, Lookup, Ranking, name_part};
 use scores::{Scores, Spread};
 use slots::{Entry, Slots};
 
+/// Names that an operator is told where one stands for nothing.
+const NEAREST: usize = 5;
+
 /// What a word of a name that only contains a query word counts for, as a share of the word itself. More of it costs
 /// recall on the development sets (0.5: 0.4 points of r@8), none of it loses `send_email` for "mail".
 const WITHIN_SHARE: f64 = 0.3;
@@ -125,6 +128,11 @@ impl Index {
         let mut tools: Vec<ToolId> = slots.iter().map(|slot| self.slots.name(*slot).id.clone()).collect();
         tools.sort_unstable();
         Some(NameMatch { how, tools })
+    }
+
+    /// Returns the few tools whose names are nearest, whoever may see them: for operators.
+    pub fn nearest_names(&self, name: &str) -> Vec<ToolId> {
+        self.near_names(name, &mut |_| true, NEAREST)
     }
 
     /// Returns the tools whose names are nearest to a misspelt or invented one, nearest first, ties by [`ToolId`]; none
