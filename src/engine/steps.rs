@@ -82,6 +82,8 @@ pub struct Reports<'a> {
 
 /// A planned step.
 pub struct PlannedStep {
+    /// What the session was opened with.
+    pub spec: Arc<SessionSpec>,
     /// One answer for each outcome sent.
     pub acks: Vec<Ack>,
     /// As planned.
@@ -104,6 +106,8 @@ pub struct PlannedStep {
 
 /// The answer to a model that asked for a tool.
 pub struct Recalled {
+    /// What the session was opened with.
+    pub spec: Arc<SessionSpec>,
     /// The answer.
     pub answer: Answer,
     /// The tool result, and what must be placed after it.
@@ -112,6 +116,14 @@ pub struct Recalled {
     pub view: Arc<View>,
     /// How long it took inside the daemon.
     pub took: Duration,
+}
+
+/// The calls of one reply, checked.
+pub struct CheckedCalls {
+    /// What the session was opened with.
+    pub spec: Arc<SessionSpec>,
+    /// One answer for each call, in order.
+    pub calls: Vec<Checked>,
 }
 
 /// A session as it stands.
@@ -169,6 +181,7 @@ impl Handle {
                 pending: view.may_change_block_of(&front.session),
                 view: view.clone(),
                 planned,
+                spec,
                 took: self.clock().monotonic().saturating_sub(started),
             })
         })
@@ -229,7 +242,7 @@ impl Handle {
                 answer.issued.iter().filter_map(|issue| view.shown(issue).map(|shown| &**shown)).collect();
             let pieces = render::tool_result(spec.format, spec.delivery, answer.kind, &answer.text, &shown);
             let took = self.clock().monotonic().saturating_sub(started);
-            Ok(Recalled { pieces, answer, view: view.clone(), took })
+            Ok(Recalled { spec, pieces, answer, view: view.clone(), took })
         })
     }
 
@@ -239,7 +252,7 @@ impl Handle {
         id: &SessionId,
         step: Option<StepId>,
         calls: &[RawCall<'_>],
-    ) -> Result<Vec<Checked>, EngineError> {
+    ) -> Result<CheckedCalls, EngineError> {
         let view = self.view();
         self.with_session(id, |front| {
             open_only(&front.session)?;
@@ -253,7 +266,7 @@ impl Handle {
             for answer in &mut answers {
                 answer.presence = front.session.judged_presence(&answer.call_id);
             }
-            Ok(answers)
+            Ok(CheckedCalls { spec: front.session.spec().clone(), calls: answers })
         })
     }
 

@@ -242,12 +242,11 @@ impl Api {
         for ack in &step.acks {
             metrics.outcome(ack.result);
         }
-        let spec = handle.with_session(&id, |front| Ok(front.session.spec().clone()))?;
         Ok(proto::PlanStepResponse {
             step_id: step.planned.step.to_string(),
             result: proto::PlanResult::from(step.planned.result).into(),
             pieces: convert::pieces(&step.pieces),
-            issued: convert::offers(&step.view, &spec, &step.planned.issued),
+            issued: convert::offers(&step.view, &step.spec, &step.planned.issued),
             listing: Some(convert::listing(&step.listing)),
             tokens: Some(convert::tokens(&step.planned.tokens)),
             block_digest: step.block.digest.to_string(),
@@ -281,13 +280,12 @@ impl Api {
         let present = present(&handle.view(), request.present.as_ref());
         let recalled = handle.request_tool(&id, &CallId::from(call), step, &ask, present.as_ref())?;
         self.metrics.namespace(&space).recalled(recalled.took);
-        let spec = handle.with_session(&id, |front| Ok(front.session.spec().clone()))?;
         let answer = &recalled.answer;
         Ok(proto::RequestToolResponse {
             result: proto::RequestResult::from(answer.result).into(),
             reason: answer.exclusion.map_or(proto::Reason::Unspecified, convert::reason).into(),
             pieces: convert::pieces(&recalled.pieces),
-            issued: convert::offers(&recalled.view, &spec, &answer.issued),
+            issued: convert::offers(&recalled.view, &recalled.spec, &answer.issued),
             listing: Some(convert::listing(&answer.listing)),
             nearest: convert::names(&answer.nearest),
         })
@@ -311,8 +309,7 @@ impl Api {
             .map(|call| RawCall { call_id: raw(call), name: &call.name, arguments: &call.arguments })
             .collect();
         let checked = handle.validate_calls(&id, step, &calls)?;
-        let spec = handle.with_session(&id, |front| Ok(front.session.spec().clone()))?;
-        let calls = checked.iter().map(|checked| checked_call(&spec, checked)).collect();
+        let calls = checked.calls.iter().map(|call| checked_call(&checked.spec, call)).collect();
         Ok(proto::ValidateCallsResponse { calls })
     }
 
