@@ -32,7 +32,7 @@ async fn queries_in_any_script_and_exact_names_find_their_tool_first() {
         tool("users", "getUserByEmail", "Looks somebody up by an address"),
         tool("github", "create_issue", "Opens a ticket in a repository"),
         tool("github", "list_commits", "Shows what was committed"),
-        tool("mcp__plugin_x", "ask_codex", "Passes a question on to another assistant"),
+        tool("plugins", "mcp__plugin_x__ask_codex", "Passes a question on to another assistant"),
         tool("bank", "portfolio", "Показывает портфель ценных бумаг"),
         tool("mail", "send_email", "Delivers a message to a mailbox"),
     ];
