@@ -326,10 +326,10 @@ impl Writer {
                     self.shared.end_session(&ended.session, ended.end, now);
                 }
             }
-            self.shared.keep_sessions(|id| self.namespace.session(id).is_some());
             let unit = self.unit(now, events, None);
             self.append(unit);
         }
+        self.shared.keep_sessions(|id| self.namespace.session(id).is_some());
         if now.0 - self.last_query_sweep.0 >= QUERY_SWEEP_MS {
             self.last_query_sweep = now;
             let days = i64::from(self.namespace.policy().learn.query_days);

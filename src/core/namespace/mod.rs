@@ -39,7 +39,7 @@ pub use state::Unreadable;
 
 use blocks::Blocks;
 
-/// How long an ended session is remembered, so that late outcomes are told from unknown ones.
+/// How long an ended session is remembered at most, so that late outcomes are told from unknown ones.
 const ENDED_MEMORY_SECS: u64 = 600;
 
 /// Changes whose `request_id` is remembered.
@@ -76,6 +76,8 @@ pub struct Namespace {
     tick: Tick,
     health: BTreeMap<ToolId, Health>,
     sessions: BTreeMap<SessionId, Entry>,
+    /// Ended sessions that are still remembered, in the order they ended.
+    ended: VecDeque<SessionId>,
     blocks: Blocks,
     figures: Figures,
     /// Changes by the caller's key, oldest first, so that a retry is answered and not repeated.
@@ -96,6 +98,7 @@ impl Namespace {
             tick: Tick(0),
             health: BTreeMap::new(),
             sessions: BTreeMap::new(),
+            ended: VecDeque::new(),
             blocks: Blocks::default(),
             figures: Figures::default(),
             requests: VecDeque::new(),
@@ -188,7 +191,7 @@ impl Namespace {
 
     /// Returns how many sessions are open.
     pub fn n_open(&self) -> usize {
-        self.sessions().filter(|session| session.ended().is_none()).count()
+        (self.figures.sessions_opened - self.figures.sessions_ended.total()) as usize
     }
 
     /// Returns the change that was made under a caller's key.
@@ -310,7 +313,9 @@ impl Namespace {
                     }
                     self.blocks.release(&entry.session.digest());
                     entry.session.apply_end(ended.end, at);
+                    self.ended.push_back(ended.session.clone());
                 }
+                self.forget_surplus();
             }
         }
     }
@@ -429,6 +434,19 @@ impl Namespace {
     fn forget_ended(&mut self, now: UnixMillis) {
         let is_due = |session: &Session| session.ended().is_some_and(|(at, _)| at.plus_secs(ENDED_MEMORY_SECS) <= now);
         self.sessions.retain(|_, entry| !is_due(&entry.session));
+        self.ended.retain(|id| self.sessions.contains_key(id));
+    }
+
+    /// Forgets the sessions that ended first once more are remembered than may be open: opening and closing in haste
+    /// must not fill the memory.
+    fn forget_surplus(&mut self) {
+        while self.ended.len() > self.policy.session.max_open as usize {
+            let Some(id) = self.ended.pop_front() else { return };
+            // It may have been opened again since.
+            if self.session(&id).is_some_and(|session| session.ended().is_some()) {
+                self.sessions.remove(&id);
+            }
+        }
     }
 }
 

@@ -36,6 +36,7 @@ struct State<'a> {
     sessions: Cow<'a, BTreeMap<SessionId, Entry>>,
     blocks: Cow<'a, Blocks>,
     figures: Cow<'a, Figures>,
+    ended: Cow<'a, VecDeque<SessionId>>,
     requests: Cow<'a, VecDeque<(String, KnownRequest)>>,
 }
 
@@ -54,6 +55,7 @@ impl Namespace {
             sessions: Cow::Borrowed(&self.sessions),
             blocks: Cow::Borrowed(&self.blocks),
             figures: Cow::Borrowed(&self.figures),
+            ended: Cow::Borrowed(&self.ended),
             requests: Cow::Borrowed(&self.requests),
         };
         serde_json::to_vec(&state).map_err(|error| Unreadable { reason: error.to_string() })
@@ -87,6 +89,7 @@ impl Namespace {
             sessions,
             blocks,
             figures: state.figures.into_owned(),
+            ended: state.ended.into_owned(),
             requests: state.requests.into_owned(),
         })
     }

@@ -55,6 +55,19 @@ fn an_ended_session_is_remembered_for_ten_minutes() {
 }
 
 #[test]
+fn no_more_ended_sessions_are_remembered_than_may_be_open() {
+    let mut crib = crib();
+    crib.set("session.max_open", "2");
+    for id in ["b", "c", "d"] {
+        crib.open(id);
+        crib.close(id);
+    }
+    let is_known = |id: &str| crib.ns.session(&SessionId::from(id)).is_some();
+    assert_eq!(["a", "b", "c", "d"].map(is_known), [true, false, true, true], "the first to end is forgotten first");
+    crib.assert_recovers();
+}
+
+#[test]
 fn an_ended_session_ends_once() {
     let mut crib = crib();
     assert_eq!(crib.close("a").len(), 1);
