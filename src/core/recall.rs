@@ -227,7 +227,7 @@ pub fn alternatives(view: &View, session: &Session, tool: &ToolId) -> Vec<Alias>
 /// Says in words why a tool in a state is not given.
 pub fn state_in_words(state: ToolState) -> &'static str {
     match state {
-        ToolState::Quarantined => "is out of order for now",
+        ToolState::Quarantined => "is out of order at the moment",
         ToolState::Held => "is out of order until an operator has looked at it",
         ToolState::Pending => "waits for an operator's approval",
         ToolState::Withdrawn => "is no longer offered by its source",

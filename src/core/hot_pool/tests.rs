@@ -53,6 +53,15 @@ fn equal_heat_goes_to_the_last_used() {
 }
 
 #[test]
+fn equal_in_everything_else_the_name_decides_and_then_the_source() {
+    let policy = policy(PoolPolicy::Ewma, 2);
+    let twins = [ToolId::new("z", "b"), ToolId::new("y", "b"), ToolId::new("z", "a")];
+    let pinned: BTreeSet<ToolId> = twins.iter().cloned().collect();
+    let filled = HotPool::default().refill(&policy, Tick(0), &pinned, &|_| true).unwrap();
+    assert_eq!(filled.members, [ToolId::new("z", "a"), ToolId::new("y", "b")]);
+}
+
+#[test]
 fn pool_is_short_while_few_tools_were_called() {
     let (pool, tick) = called(&["a"], &policy(PoolPolicy::Ewma, 10));
     assert_eq!(names(pool.members()), ["a"]);
