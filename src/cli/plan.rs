@@ -3,12 +3,10 @@
 use serde_json::{Value, json};
 
 use super::output::{facts, word};
-use super::remote::Remote;
 use super::session::blocks;
-use super::session::open::Opening;
-use super::visit::Visit;
+use super::visit::{InSession, Visit};
 use super::{DONE, Shell, json};
-use crate::proto::{PlanStepRequest, PlanStepResponse, Present, Query};
+use crate::proto::{PlanStepRequest, PlanStepResponse, Query};
 
 /// Plan one step: what a runtime would get for a query
 ///
@@ -17,9 +15,6 @@ use crate::proto::{PlanStepRequest, PlanStepResponse, Present, Query};
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib plan --query \"create an issue\"")]
 pub(super) struct Args {
-    /// Which session
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
     /// The user's last message
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     query: String,
@@ -29,9 +24,6 @@ pub(super) struct Args {
     /// The standing task
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     goal: String,
-    /// Names of the on-demand definitions in the context; without it, all that was issued. Empty says none
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    present: Option<Vec<String>>,
     /// Key of the step: the same key gives the same plan
     #[arg(long)]
     key: Option<String>,
@@ -41,27 +33,20 @@ pub(super) struct Args {
     /// At most this many tokens
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     max_tokens: u32,
-    /// Show the pieces as a runtime would place them
-    #[arg(long)]
-    pieces: bool,
     #[command(flatten)]
-    opening: Opening,
+    visit: InSession,
 }
 
 /// Plans the step and prints the plan.
 pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     let remote = shell.connect().await?;
-    let visit = Visit::begin(&remote, args.session.clone(), &args.opening).await?;
-    let planned = plan(&remote, request(&args, &remote.namespace, &visit.session_id)).await;
-    let ended = visit.end(&remote).await;
-    let plan = planned?;
-    ended?;
-    shell.print(&to_json(&plan, &visit), &describe(&plan, &visit, args.pieces))?;
+    let (visit, plan) = Visit::during(&remote, &args.visit, async |session_id| {
+        let request = request(&args, &remote.namespace, session_id);
+        Ok(remote.sessions().plan_step(request).await?.into_inner())
+    })
+    .await?;
+    shell.print(&to_json(&plan, &visit), &describe(&plan, &visit, args.visit.pieces))?;
     Ok(DONE)
-}
-
-async fn plan(remote: &Remote, request: PlanStepRequest) -> Result<PlanStepResponse, tonic::Status> {
-    Ok(remote.sessions().plan_step(request).await?.into_inner())
 }
 
 fn request(args: &Args, namespace: &str, session_id: &str) -> PlanStepRequest {
@@ -70,17 +55,11 @@ fn request(args: &Args, namespace: &str, session_id: &str) -> PlanStepRequest {
         session_id: session_id.to_owned(),
         key: args.key.clone().unwrap_or_else(|| uuid::Uuid::now_v7().to_string()),
         query: Some(Query { user: args.query.clone(), model: args.model_text.clone(), goal: args.goal.clone() }),
-        present: present(args.present.as_deref()),
+        present: args.visit.present(),
         max_tools: args.max_tools,
         max_tokens: args.max_tokens,
         ..PlanStepRequest::default()
     }
-}
-
-/// Returns the list of what is present: unset where nothing was said, empty where nothing is there.
-pub(super) fn present(names: Option<&[String]>) -> Option<Present> {
-    let names = names?.iter().filter(|name| !name.is_empty()).cloned().collect();
-    Some(Present { names })
 }
 
 fn to_json(plan: &PlanStepResponse, visit: &Visit) -> Value {
@@ -94,6 +73,7 @@ fn to_json(plan: &PlanStepResponse, visit: &Visit) -> Value {
         "tokens": plan.tokens.as_ref().map(json::tokens),
         "block_digest": plan.block_digest,
         "pending": plan.pending,
+        "breaks_cache": plan.breaks_cache,
         "degraded": plan.degraded,
     })
 }
@@ -101,12 +81,14 @@ fn to_json(plan: &PlanStepResponse, visit: &Visit) -> Value {
 fn describe(plan: &PlanStepResponse, visit: &Visit, with_pieces: bool) -> String {
     let listing = plan.listing.clone().unwrap_or_default();
     let pending = if plan.pending { "a refresh might change the block" } else { "" };
+    let cache = if plan.breaks_cache { "placing the pieces breaks the provider's prompt cache" } else { "" };
     let mut text = facts(&[
         ("result", word(plan.result().as_str_name(), "PLAN_RESULT_")),
         ("degraded", plan.degraded.clone()),
         ("matched", format!("{}, of which {} issued", listing.total, listing.returned)),
         ("hint", listing.hint),
         ("tokens", plan.tokens.as_ref().map(blocks::describe_tokens).unwrap_or_default()),
+        ("cache", cache.to_owned()),
         ("pending", pending.to_owned()),
         ("step", plan.step_id.clone()),
     ]);
@@ -118,16 +100,4 @@ fn describe(plan: &PlanStepResponse, visit: &Visit, with_pieces: bool) -> String
     }
     text.push_str(&format!("\n{}\n", visit.describe()));
     text
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn nothing_said_of_what_is_present_is_not_nothing_present() {
-        assert_eq!(present(None), None);
-        assert_eq!(present(Some(&[String::new()])), Some(Present::default()));
-        assert_eq!(present(Some(&["a".to_owned()])).map(|present| present.names), Some(vec!["a".to_owned()]));
-    }
 }

@@ -3,11 +3,9 @@
 use serde_json::{Value, json};
 
 use super::output::{facts, word};
-use super::remote::Remote;
 use super::session::blocks;
-use super::session::open::Opening;
-use super::visit::Visit;
-use super::{DONE, FAILED, Shell, json, plan};
+use super::visit::{InSession, Visit};
+use super::{DONE, FAILED, Shell, json};
 use crate::proto::request_tool_request::Ask;
 use crate::proto::{RequestResult, RequestToolRequest, RequestToolResponse};
 
@@ -23,28 +21,19 @@ pub(super) struct Args {
     /// What is needed, in words
     #[arg(long, value_name = "TEXT")]
     need: Option<String>,
-    /// Which session
-    #[arg(long, value_name = "ID")]
-    session: Option<String>,
-    /// Names of the on-demand definitions in the context; without it, all that was issued. Empty says none
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    present: Option<Vec<String>>,
-    /// Show the pieces as a runtime would place them
-    #[arg(long)]
-    pieces: bool,
     #[command(flatten)]
-    opening: Opening,
+    visit: InSession,
 }
 
 /// Asks and prints the answer; fails where the tool cannot be had.
 pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     let remote = shell.connect().await?;
-    let visit = Visit::begin(&remote, args.session.clone(), &args.opening).await?;
-    let answered = ask(&remote, request(&args, &remote.namespace, &visit.session_id)).await;
-    let ended = visit.end(&remote).await;
-    let answer = answered?;
-    ended?;
-    shell.print(&to_json(&answer, &visit), &describe(&answer, &visit, args.pieces))?;
+    let (visit, answer) = Visit::during(&remote, &args.visit, async |session_id| {
+        let request = request(&args, &remote.namespace, session_id);
+        Ok(remote.sessions().request_tool(request).await?.into_inner())
+    })
+    .await?;
+    shell.print(&to_json(&answer, &visit), &describe(&answer, &visit, args.visit.pieces))?;
     Ok(match answer.result() {
         RequestResult::Unavailable | RequestResult::Retired | RequestResult::NotFound => FAILED,
         RequestResult::Unspecified
@@ -54,10 +43,6 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         | RequestResult::AlreadyPresent
         | RequestResult::Own => DONE,
     })
-}
-
-async fn ask(remote: &Remote, request: RequestToolRequest) -> Result<RequestToolResponse, tonic::Status> {
-    Ok(remote.sessions().request_tool(request).await?.into_inner())
 }
 
 fn request(args: &Args, namespace: &str, session_id: &str) -> RequestToolRequest {
@@ -70,7 +55,7 @@ fn request(args: &Args, namespace: &str, session_id: &str) -> RequestToolRequest
         session_id: session_id.to_owned(),
         call_id: uuid::Uuid::now_v7().to_string(),
         ask,
-        present: plan::present(args.present.as_deref()),
+        present: args.visit.present(),
         ..RequestToolRequest::default()
     }
 }

@@ -40,22 +40,12 @@ impl<'a> Candidates<'a> {
         let mut tools = Vec::new();
         let mut everything_tokens = 0u32;
         for (id, tool) in registry.iter() {
-            if exclusion(registry, spec, id).is_none() {
+            if exclusion_of(tool, spec, id).is_none() {
                 everything_tokens = everything_tokens.saturating_add(tool.current().admitted().measured_tokens);
                 tools.push((id, tool));
             }
         }
         Self { tools, everything_tokens }
-    }
-
-    /// Returns how many there are.
-    pub fn len(&self) -> usize {
-        self.tools.len()
-    }
-
-    /// Returns whether there are none.
-    pub fn is_empty(&self) -> bool {
-        self.tools.is_empty()
     }
 
     /// Returns whether they are so few that narrowing them saves nothing.
@@ -67,7 +57,13 @@ impl<'a> Candidates<'a> {
 
 /// Returns why a session may not be given a tool now, or `None` if it may.
 pub fn exclusion(registry: &Registry, spec: &SessionSpec, id: &ToolId) -> Option<Exclusion> {
-    let Some(tool) = registry.get(id) else { return Some(Exclusion::Unknown) };
+    match registry.get(id) {
+        None => Some(Exclusion::Unknown),
+        Some(tool) => exclusion_of(tool, spec, id),
+    }
+}
+
+fn exclusion_of(tool: &Tool, spec: &SessionSpec, id: &ToolId) -> Option<Exclusion> {
     if !spec.pool.admits(id) {
         return Some(Exclusion::NotInPool);
     }
