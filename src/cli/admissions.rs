@@ -65,12 +65,12 @@ pub(super) fn describe(text: &mut String, admission: &Admission) {
         let _ = writeln!(text, "  {field}: {description}");
     }
     for violation in admission.violations.iter().chain(&admission.warnings) {
-        let Violation { field, description, accepted } = violation;
+        let Violation { field, description, accepted, rule } = violation;
         let _ = write!(text, "  {field}: {description}");
         if !accepted.is_empty() {
             let _ = write!(text, "; {accepted}");
         }
-        text.push('\n');
+        let _ = writeln!(text, " [{rule}]");
     }
 }
 

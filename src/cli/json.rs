@@ -51,7 +51,12 @@ pub(super) fn list<T>(items: &[T], to_json: fn(&T) -> Value) -> Value {
 }
 
 pub(super) fn violation(violation: &proto::Violation) -> Value {
-    json!({ "field": violation.field, "description": violation.description, "accepted": violation.accepted })
+    let mut written =
+        json!({ "field": violation.field, "description": violation.description, "accepted": violation.accepted });
+    if !violation.rule.is_empty() {
+        written["rule"] = json!(violation.rule);
+    }
+    written
 }
 
 pub(super) fn tool_ref(tool: &proto::ToolRef) -> Value {

@@ -30,6 +30,40 @@ pub enum WhenRule {
     Flag,
 }
 
+/// What becomes of a definition with a flag on it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlagRule {
+    /// It is admitted, and marked.
+    Flag,
+    /// It waits until an operator approves it.
+    Pending,
+    /// It is refused.
+    Refuse,
+}
+
+/// What becomes of flagged definitions, by group of rules.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct FlagRules {
+    /// Text whose looks differ from what it says.
+    pub characters: FlagRule,
+    /// Names that pass for another source's.
+    pub names: FlagRule,
+    /// Text that steers the model.
+    pub phrases: FlagRule,
+    /// Text that leads elsewhere, or cannot be read.
+    pub links: FlagRule,
+    /// Text that is there for the rank.
+    pub rank: FlagRule,
+}
+
+impl Default for FlagRules {
+    fn default() -> Self {
+        let flag = FlagRule::Flag;
+        Self { characters: flag, names: flag, phrases: flag, links: flag, rank: flag }
+    }
+}
+
 /// What the log keeps of a step's query.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -103,6 +137,12 @@ pub struct AdmissionPolicy {
     pub when: WhenRule,
     /// Words by which a summary says when to use a tool.
     pub when_words: Vec<String>,
+    /// What becomes of flagged definitions.
+    #[serde(default)]
+    pub flags: FlagRules,
+    /// Whether new and changed definitions wait until an operator approves them.
+    #[serde(default)]
+    pub pin_definitions: bool,
     /// Most bytes of a whole definition.
     pub definition_bytes: u32,
     /// Most bytes of a description.
@@ -177,6 +217,8 @@ impl Default for Policy {
                 when_words: ["when", "if", "before", "after", "for", "to", "时", "当", "用于"]
                     .map(String::from)
                     .to_vec(),
+                flags: FlagRules::default(),
+                pin_definitions: false,
                 definition_bytes: 64 * 1024,
                 description_bytes: 8 * 1024,
                 schema_bytes: 32 * 1024,
@@ -411,6 +453,45 @@ pub const KEYS: &[Key] = &[
             }
             fits
         },
+    },
+    choice!(
+        "admission.flags.characters",
+        admission.flags.characters,
+        "flag | pending | refuse",
+        "Text whose looks differ from what it says: mixed scripts, odd spaces and joiners, long blank runs."
+    ),
+    choice!(
+        "admission.flags.names",
+        admission.flags.names,
+        "flag | pending | refuse",
+        "Names that pass for another source's; a flag, because two servers may well have a search each."
+    ),
+    choice!(
+        "admission.flags.phrases",
+        admission.flags.phrases,
+        "flag | pending | refuse",
+        "Text that steers the model; recognising it is triage, so by default nobody is kept out for it."
+    ),
+    choice!(
+        "admission.flags.links",
+        admission.flags.links,
+        "flag | pending | refuse",
+        "URLs and encoded blobs; honest tools have them too."
+    ),
+    choice!(
+        "admission.flags.rank",
+        admission.flags.rank,
+        "flag | pending | refuse",
+        "Text that is there for the rank: praise of itself, a word over and over."
+    ),
+    Key {
+        name: "admission.pin_definitions",
+        accepts: "true | false",
+        unit: "",
+        reason: "Whether a new or changed definition waits for `tool approve`; what was approved stays served. Off, \
+                 because it asks for a person.",
+        get: |policy| policy.admission.pin_definitions.to_string(),
+        set: |policy, text| text.parse().map(|is_on| policy.admission.pin_definitions = is_on).is_ok(),
     },
     number!(
         "admission.definition_bytes",

@@ -263,6 +263,7 @@ pub fn violation(violation: &Violation) -> proto::Violation {
         field: violation.field.clone(),
         description: violation.description.clone(),
         accepted: violation.accepted.clone(),
+        rule: violation.code.as_str().into(),
     }
 }
 
@@ -272,6 +273,7 @@ pub fn argument_violation(violation: &validation::Violation) -> proto::Violation
         field: violation.pointer.clone(),
         description: violation.description.clone(),
         accepted: violation.accepted.clone(),
+        rule: String::new(),
     }
 }
 

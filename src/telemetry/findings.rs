@@ -16,12 +16,15 @@ pub(super) enum FindingGroup {
     Schema,
     /// Characters that no tool text may hold.
     Characters,
-    /// Text that gives orders to a model or hides something.
+    /// Text that steers a model, leads elsewhere or is there for the rank.
     Phrases,
+    /// What a model may take for another.
+    Confusable,
 }
 
 impl Word for FindingGroup {
-    const ALL: &'static [Self] = &[Self::Field, Self::Name, Self::Size, Self::Schema, Self::Characters, Self::Phrases];
+    const ALL: &'static [Self] =
+        &[Self::Field, Self::Name, Self::Size, Self::Schema, Self::Characters, Self::Phrases, Self::Confusable];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -31,6 +34,7 @@ impl Word for FindingGroup {
             Self::Schema => "schema",
             Self::Characters => "characters",
             Self::Phrases => "phrases",
+            Self::Confusable => "confusable",
         }
     }
 }
@@ -52,8 +56,21 @@ impl FindingGroup {
             | Code::BadReference
             | Code::BadPattern
             | Code::InvalidSchema => Self::Schema,
-            Code::ForbiddenCharacter => Self::Characters,
-            Code::SuspiciousText => Self::Phrases,
+            Code::ForbiddenCharacter
+            | Code::CombiningMarks
+            | Code::UnusualSpace
+            | Code::StrayJoiner
+            | Code::MixedScripts
+            | Code::BlankRun => Self::Characters,
+            Code::LikeAnotherName => Self::Confusable,
+            Code::Order
+            | Code::RoleToken
+            | Code::NamesAnotherTool
+            | Code::NotesParameter
+            | Code::Link
+            | Code::Blob
+            | Code::Praise
+            | Code::RepeatedWord => Self::Phrases,
         }
     }
 }

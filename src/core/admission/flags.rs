@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fold::{fold, holds_phrase, is_unspaced, words};
-use super::{Violation, ViolationCode};
+use super::{Violation, ViolationCode as Code};
 use crate::core::definition::Definition;
 use crate::core::json_schema::subschemas;
 
@@ -121,7 +121,7 @@ fn check_schema(at: &str, schema: &Value, warnings: &mut Vec<Violation>) {
         let below = format!("{at}{}", sub.pointer);
         let name = sub.pointer.rsplit('/').next().unwrap_or_default();
         if sub.keyword == "properties" && SINKS.contains(&fold(name).as_str()) {
-            flag(&below, "asks the model to write down what it knows", warnings);
+            flag(&below, Code::NotesParameter, "asks the model to write down what it knows", warnings);
         }
         check_schema(&below, sub.schema, warnings);
     }
@@ -130,14 +130,14 @@ fn check_schema(at: &str, schema: &Value, warnings: &mut Vec<Violation>) {
 fn check_text(field: &str, text: &str, warnings: &mut Vec<Violation>) {
     let folded = fold(text);
     if let Some(phrase) = ORDERS.iter().find(|phrase| holds_phrase(&folded, phrase)) {
-        flag(field, &format!("gives orders to the model: {phrase:?}"), warnings);
+        flag(field, Code::Order, &format!("gives orders to the model: {phrase:?}"), warnings);
     }
     if let Some(token) = ROLE_TOKENS.iter().find(|token| folded.contains(**token)) {
-        flag(field, &format!("holds a role token: {token:?}"), warnings);
+        flag(field, Code::RoleToken, &format!("holds a role token: {token:?}"), warnings);
     }
     let is_blob = |word: &str| word.is_ascii() && word.len() >= BLOB_CHARS && !word.contains('/');
     if text.split_whitespace().any(is_blob) {
-        flag(field, "holds an encoded blob", warnings);
+        flag(field, Code::Blob, "holds an encoded blob", warnings);
     }
     check_characters(field, text, warnings);
 }
@@ -146,10 +146,10 @@ fn check_text(field: &str, text: &str, warnings: &mut Vec<Violation>) {
 fn check_rank(field: &str, text: &str, warnings: &mut Vec<Violation>) {
     let folded = fold(text);
     if let Some(phrase) = PRAISE.iter().find(|phrase| holds_phrase(&folded, phrase)) {
-        flag(field, &format!("puts itself before other tools: {phrase:?}"), warnings);
+        flag(field, Code::Praise, &format!("puts itself before other tools: {phrase:?}"), warnings);
     }
     if folded.contains("http://") || folded.contains("https://") {
-        flag(field, "holds a URL", warnings);
+        flag(field, Code::Link, "holds a URL", warnings);
     }
     let mut counts: BTreeMap<String, usize> = BTreeMap::new();
     let mut n_words = 0;
@@ -161,7 +161,7 @@ fn check_rank(field: &str, text: &str, warnings: &mut Vec<Violation>) {
     }
     let is_stuffed = |n: usize| n >= STUFFED_TIMES && n * 4 >= n_words;
     if let Some((word, _)) = counts.iter().find(|&(_, &n)| is_stuffed(n)) {
-        flag(field, &format!("repeats a word: {word:?}"), warnings);
+        flag(field, Code::RepeatedWord, &format!("repeats a word: {word:?}"), warnings);
     }
 }
 
@@ -178,19 +178,19 @@ fn check_characters(field: &str, text: &str, warnings: &mut Vec<Violation>) {
         previous = c;
     }
     if most_marks > MOST_MARKS {
-        flag(field, "piles combining marks on a letter", warnings);
+        flag(field, Code::CombiningMarks, "piles combining marks on a letter", warnings);
     }
     if has_odd_space {
-        flag(field, "holds an unusual space", warnings);
+        flag(field, Code::UnusualSpace, "holds an unusual space", warnings);
     }
     if has_odd_joiner {
-        flag(field, "holds a joiner where none is needed", warnings);
+        flag(field, Code::StrayJoiner, "holds a joiner where none is needed", warnings);
     }
     if text.split(|c: char| !c.is_alphabetic()).any(mixes_look_alikes) {
-        flag(field, "mixes look-alike scripts in one word", warnings);
+        flag(field, Code::MixedScripts, "mixes look-alike scripts in one word", warnings);
     }
     if holds_blank_run(text) {
-        flag(field, "holds a long run of blanks", warnings);
+        flag(field, Code::BlankRun, "holds a long run of blanks", warnings);
     }
 }
 
@@ -220,9 +220,9 @@ fn holds_blank_run(text: &str) -> bool {
     false
 }
 
-fn flag(field: &str, description: &str, warnings: &mut Vec<Violation>) {
+fn flag(field: &str, code: Code, description: &str, warnings: &mut Vec<Violation>) {
     let accepted = "admitted, and marked for a person to look at";
-    warnings.push(Violation::new(field, ViolationCode::SuspiciousText, description, accepted));
+    warnings.push(Violation::new(field, code, description, accepted));
 }
 
 #[cfg(test)]

@@ -29,7 +29,7 @@ pub use name::{alias, fits_name, fits_source, mapped_name, mapped_source};
 use super::definition::{Definition, Json};
 use super::ids::{Alias, Digest};
 use super::json_schema::push_pointer;
-use super::policy::AdmissionPolicy;
+use super::policy::{AdmissionPolicy, FlagRule};
 use text::Lines;
 
 /// What kind of rule a definition breaks. A closed set of stable words that programs may match.
@@ -66,8 +66,34 @@ pub enum ViolationCode {
     BadPattern,
     /// Not a JSON Schema for another reason.
     InvalidSchema,
-    /// Text that gives orders to the model or hides something; only ever a warning.
-    SuspiciousText,
+    /// More combining marks on a letter than any script needs.
+    CombiningMarks,
+    /// A space that honest text does not have.
+    UnusualSpace,
+    /// A joiner where no script needs one.
+    StrayJoiner,
+    /// Letters of look-alike scripts in one word.
+    MixedScripts,
+    /// Blanks or line breaks that push text out of sight.
+    BlankRun,
+    /// A name like another source's, up to case, separators and look-alike characters.
+    LikeAnotherName,
+    /// An order to the model.
+    Order,
+    /// A mark of a role or a turn in chat templates.
+    RoleToken,
+    /// Names a tool of another source.
+    NamesAnotherTool,
+    /// A parameter in which a model is to write down what it knows.
+    NotesParameter,
+    /// A URL.
+    Link,
+    /// An encoded blob.
+    Blob,
+    /// Puts itself before other tools.
+    Praise,
+    /// The same word over and over.
+    RepeatedWord,
 }
 
 impl ViolationCode {
@@ -89,7 +115,78 @@ impl ViolationCode {
             Self::BadReference => "bad_reference",
             Self::BadPattern => "bad_pattern",
             Self::InvalidSchema => "invalid_schema",
-            Self::SuspiciousText => "suspicious_text",
+            Self::CombiningMarks => "combining_marks",
+            Self::UnusualSpace => "unusual_space",
+            Self::StrayJoiner => "stray_joiner",
+            Self::MixedScripts => "mixed_scripts",
+            Self::BlankRun => "blank_run",
+            Self::LikeAnotherName => "like_another_name",
+            Self::Order => "order",
+            Self::RoleToken => "role_token",
+            Self::NamesAnotherTool => "names_another_tool",
+            Self::NotesParameter => "notes_parameter",
+            Self::Link => "link",
+            Self::Blob => "blob",
+            Self::Praise => "praise",
+            Self::RepeatedWord => "repeated_word",
+        }
+    }
+
+    /// Returns the group that policy rules for a finding which does not refuse a definition by itself; `None` for the
+    /// kinds that policy has no say in.
+    pub fn flag_group(self) -> Option<FlagGroup> {
+        match self {
+            Self::CombiningMarks | Self::UnusualSpace | Self::StrayJoiner | Self::MixedScripts | Self::BlankRun => {
+                Some(FlagGroup::Characters)
+            }
+            Self::LikeAnotherName => Some(FlagGroup::Names),
+            Self::Order | Self::RoleToken | Self::NamesAnotherTool | Self::NotesParameter => Some(FlagGroup::Phrases),
+            Self::Link | Self::Blob => Some(FlagGroup::Links),
+            Self::Praise | Self::RepeatedWord => Some(FlagGroup::Rank),
+            Self::Missing
+            | Self::Malformed
+            | Self::ForbiddenCharacter
+            | Self::TooShort
+            | Self::TooLong
+            | Self::OnlyTheName
+            | Self::Duplicate
+            | Self::SizeMismatch
+            | Self::UnreadableJson
+            | Self::NotAnObject
+            | Self::TooComplex
+            | Self::UnknownType
+            | Self::BadReference
+            | Self::BadPattern
+            | Self::InvalidSchema => None,
+        }
+    }
+}
+
+/// Rules whose findings are treated alike.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FlagGroup {
+    /// Text whose looks differ from what it says.
+    Characters,
+    /// Names that pass for another source's.
+    Names,
+    /// Text that steers the model.
+    Phrases,
+    /// Text that leads elsewhere, or cannot be read.
+    Links,
+    /// Text that is there for the rank.
+    Rank,
+}
+
+impl FlagGroup {
+    /// Returns what policy says of the group.
+    pub fn rule(self, policy: &AdmissionPolicy) -> FlagRule {
+        match self {
+            Self::Characters => policy.flags.characters,
+            Self::Names => policy.flags.names,
+            Self::Phrases => policy.flags.phrases,
+            Self::Links => policy.flags.links,
+            Self::Rank => policy.flags.rank,
         }
     }
 }
@@ -182,7 +279,9 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     check_texts(definition, &mut violations);
     check_json(definition, policy, &mut violations);
     check_score(definition.initial_score, &mut violations);
-    flags::check(definition, &mut warnings);
+    let mut flags = Vec::new();
+    flags::check(definition, &mut flags);
+    sort_flags(flags, policy, &mut violations, &mut warnings);
     violations.truncate(MOST_VIOLATIONS);
     warnings.truncate(MOST_VIOLATIONS);
 
@@ -193,6 +292,19 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
         measured_tokens,
         violations,
         warnings,
+    }
+}
+
+/// Puts what was flagged among the violations where policy refuses its group, else among the warnings.
+fn sort_flags(
+    flags: Vec<Violation>,
+    policy: &AdmissionPolicy,
+    violations: &mut Vec<Violation>,
+    warnings: &mut Vec<Violation>,
+) {
+    for flag in flags {
+        let rule = flag.code.flag_group().map(|group| group.rule(policy));
+        if rule == Some(FlagRule::Refuse) { violations.push(flag) } else { warnings.push(flag) }
     }
 }
 
