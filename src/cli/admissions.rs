@@ -9,7 +9,7 @@ use super::output::word;
 use crate::proto::{Admission, AdmissionResult, ChangeClass, Difference, Violation};
 
 /// What the words for a change begin with in the protocol.
-const CHANGE: &str = "CHANGE_CLASS_";
+pub(super) const CHANGE: &str = "CHANGE_CLASS_";
 
 /// Returns one tool's answer.
 pub(super) fn to_json(admission: &Admission) -> Value {
@@ -86,6 +86,6 @@ fn difference(difference: &Difference) -> Value {
 }
 
 /// Returns the word for what admission said.
-fn result(admission: &Admission) -> String {
+pub(super) fn result(admission: &Admission) -> String {
     word(admission.result().as_str_name(), "ADMISSION_RESULT_")
 }

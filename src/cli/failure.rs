@@ -13,6 +13,10 @@ use super::Shell;
 use super::output::{printable, word};
 use crate::proto::ErrorReason;
 
+/// What to look at where a source has no tools.
+pub(super) const EMPTY_SOURCE: &str = "was its server started without its credentials? `toolcrib tool withdraw SOURCE` \
+    withdraws a source on purpose";
+
 /// What went wrong, ready to print.
 #[derive(Debug, PartialEq)]
 struct Failure {
@@ -98,6 +102,7 @@ fn next_step(reason: ErrorReason, shell: &Shell) -> String {
         ErrorReason::Overloaded | ErrorReason::StoreNotWritable | ErrorReason::Stopping => "try again later".to_owned(),
         ErrorReason::Deadline => "see whether it was done before trying again".to_owned(),
         ErrorReason::Internal => "see the daemon's log".to_owned(),
+        ErrorReason::EmptyCatalog => EMPTY_SOURCE.to_owned(),
         ErrorReason::Unspecified
         | ErrorReason::InvalidField
         | ErrorReason::TooLarge

@@ -6,11 +6,13 @@
 //! here.
 
 mod admissions;
+mod apply;
 mod check_config;
 mod completions;
 mod demo;
 mod failure;
 mod import;
+mod import_report;
 mod json;
 mod output;
 mod plan;
@@ -71,6 +73,7 @@ enum Command {
     Serve(serve::Args),
     Demo(demo::Args),
     Import(import::Args),
+    Apply(apply::Args),
     Tool(tool::Args),
     Session(session::Args),
     Plan(plan::Args),
@@ -90,6 +93,7 @@ impl Command {
             Self::Serve(args) => serve::run(args).await,
             Self::Demo(args) => demo::run(args, shell.json).await.map(|()| DONE),
             Self::Import(args) => import::run(args, shell).await,
+            Self::Apply(args) => apply::run(args, shell).await,
             Self::Tool(args) => tool::run(args, shell).await,
             Self::Session(args) => session::run(args, shell).await,
             Self::Plan(args) => plan::run(args, shell).await,

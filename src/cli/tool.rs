@@ -6,6 +6,7 @@ mod history;
 mod list;
 mod register;
 mod show;
+mod withdraw;
 
 use super::Shell;
 pub(super) use list::all as list_all;
@@ -24,6 +25,7 @@ enum Command {
     Show(show::Args),
     Register(register::Args),
     History(history::Args),
+    Withdraw(withdraw::Args),
     #[command(flatten)]
     Change(change::Command),
 }
@@ -35,6 +37,7 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         Command::Show(args) => show::run(args, shell).await,
         Command::Register(args) => register::run(args, shell).await,
         Command::History(args) => history::run(args, shell).await,
+        Command::Withdraw(args) => withdraw::run(args, shell).await,
         Command::Change(command) => change::run(command, shell).await,
     }
 }

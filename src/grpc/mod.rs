@@ -5,6 +5,7 @@
 
 mod convert;
 mod definitions;
+mod imports;
 mod policy;
 mod read;
 mod registry;

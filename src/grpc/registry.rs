@@ -4,34 +4,28 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use bytes::Bytes;
-use tokio::sync::OwnedSemaphorePermit;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::convert::{self, namespace};
-use super::definitions::{check_all, definition_message, read_catalog};
+use super::definitions::{check_all, definition_message};
 use super::status::{self, Fields};
 use super::{Api, in_background, words};
-use crate::core::admission::change::{ChangeClass, Difference};
+use crate::core::admission::change::Difference;
 use crate::core::admission::{self};
 use crate::core::definition::DerivedField;
-use crate::core::event::{AdmissionResult, Event, MoveCause, ToolAction, ToolChanged};
+use crate::core::event::{Event, MoveCause, ToolAction, ToolChanged};
 use crate::core::ids::{NamespaceId, Seq, ToolId, Version};
 use crate::core::namespace::Namespace;
-use crate::core::namespace::commands::{Admission, Batch, Registered, Registration};
+use crate::core::namespace::commands::{Admission, Batch, Registration};
 use crate::core::policy::Policy;
 use crate::core::registry::Tool;
 use crate::core::render::Form;
 use crate::engine::Handle;
-use crate::import::Shape;
 use crate::proto;
 use crate::proto::registry_service_server::RegistryService;
-use crate::telemetry::metrics::Shed;
 
 /// Who is written down as the actor of a change until callers have names.
 pub const ACTOR: &str = "operator";
-
-/// Tools that an import names: refused, flagged, or changed so that calls may fit no longer.
-const ADMISSIONS_NAMED: usize = 1_000;
 
 /// Differences from the version before that an answer names.
 const DIFFERENCES: usize = 100;
@@ -143,7 +137,7 @@ impl Api {
     }
 
     /// Counts admissions; a name that is no namespace gets no series.
-    fn count(&self, space: &NamespaceId, admissions: &[Admission]) {
+    pub(super) fn count(&self, space: &NamespaceId, admissions: &[Admission]) {
         let metrics = self.engine.namespace(space).ok().map(|_| self.metrics.namespace(space));
         for admission in admissions {
             if let Some(metrics) = &metrics {
@@ -152,87 +146,6 @@ impl Api {
             self.metrics.found(&admission.violations);
             self.metrics.found(&admission.warnings);
         }
-    }
-
-    async fn import(
-        &self,
-        mut parts: Streaming<proto::ImportToolsRequest>,
-    ) -> Result<proto::ImportToolsResponse, Status> {
-        use proto::import_tools_request::Part;
-        let first = parts.message().await?.and_then(|message| message.part);
-        let mut fields = Fields::default();
-        let Some(Part::Target(target)) = first else {
-            fields.refuse("target", "must be the first message, before any chunk");
-            fields.finish()?;
-            return Ok(proto::ImportToolsResponse::default());
-        };
-        let space = namespace(&target.namespace, &mut fields);
-        let shape = match proto::CatalogShape::try_from(target.shape) {
-            Ok(proto::CatalogShape::Unspecified) => Shape::Detect,
-            Ok(proto::CatalogShape::Mcp) => Shape::Mcp,
-            Ok(proto::CatalogShape::Jsonl) => Shape::Jsonl,
-            Err(_) => {
-                fields.refuse("target.shape", "must be mcp, jsonl, or left out to find out");
-                Shape::Detect
-            }
-        };
-        let is_source = target.source.is_empty() || admission::fits_source(&target.source);
-        fields.require(is_source, "target.source", "must be 1-64 characters of A-Za-z0-9_.-");
-        let request_id = convert::request_id(&target.request_id, &mut fields);
-        fields.finish()?;
-        let mut bytes = Vec::new();
-        let mut held = Vec::new();
-        while let Some(message) = parts.message().await? {
-            let Some(Part::Chunk(chunk)) = message.part else {
-                let mut fields = Fields::default();
-                fields.refuse("target", "must be sent once, before the chunks");
-                fields.finish()?;
-                continue;
-            };
-            if bytes.len() + chunk.len() > self.limits.import_bytes {
-                let mut fields = Fields::default();
-                let most = self.limits.import_bytes;
-                fields.refuse(
-                    "chunk",
-                    format!("the file is larger than {most} bytes; split it, or raise limits.import_bytes"),
-                );
-                fields.finish_as(proto::ErrorReason::TooLarge)?;
-            }
-            held.push(self.room_for(chunk.len())?);
-            bytes.extend_from_slice(&chunk);
-        }
-        let handle = self.engine.namespace_or_new(&space).await?;
-        let policy = handle.view().policy.admission.clone();
-        let file_name = target.file_name.clone();
-        let source = (!target.source.is_empty()).then(|| target.source.clone());
-        let read = in_background(move || {
-            let _held = held;
-            read_catalog(&bytes, shape, &file_name, source.as_deref(), &policy)
-        })
-        .await??;
-        let registration = Registration {
-            request_id,
-            actor: ACTOR.into(),
-            checked: read.checked,
-            batch: Batch::PerItem,
-            complete_sources: read.sources,
-            unreadable: read.listed,
-        };
-        let Registered { mut admissions, n_withdrawn, .. } = handle.register(registration).await?;
-        admissions.extend(read.unreadable);
-        admissions.extend(read.repeated);
-        admissions.sort_by_key(|admission| admission.index);
-        self.count(&space, &admissions);
-        Ok(import_answer(&admissions, n_withdrawn))
-    }
-
-    /// Takes a part of the memory that all imports share.
-    fn room_for(&self, n_bytes: usize) -> Result<OwnedSemaphorePermit, Status> {
-        let n_bytes = u32::try_from(n_bytes).unwrap_or(u32::MAX);
-        self.import_bytes.clone().try_acquire_many_owned(n_bytes).map_err(|_| {
-            self.metrics.shed(Shed::Requests);
-            status::overloaded("other imports take the memory that imports may take; try again")
-        })
     }
 
     async fn list_page(&self, request: proto::ListToolsRequest) -> Result<proto::ListToolsResponse, Status> {
@@ -337,7 +250,7 @@ impl Api {
     }
 }
 
-fn admission_message(admission: &Admission) -> proto::Admission {
+pub(super) fn admission_message(admission: &Admission) -> proto::Admission {
     let change = admission.change.as_ref();
     let differences = change.map_or(&[][..], |change| &change.differences);
     proto::Admission {
@@ -370,24 +283,6 @@ fn refuse_if_any(admissions: &[Admission]) -> Result<(), Status> {
         }
     }
     fields.finish_as(proto::ErrorReason::AdmissionRefused)
-}
-
-fn import_answer(admissions: &[Admission], withdrawn: u32) -> proto::ImportToolsResponse {
-    let count = |result| admissions.iter().filter(|admission| admission.result == result).count() as u64;
-    let counts = proto::AdmissionCounts {
-        admitted: count(AdmissionResult::Admitted),
-        unchanged: count(AdmissionResult::Unchanged),
-        flagged: count(AdmissionResult::Flagged),
-        refused: count(AdmissionResult::Refused),
-    };
-    let breaks = |a: &Admission| a.change.as_ref().is_some_and(|change| change.class == ChangeClass::Breaking);
-    let is_named =
-        |a: &&Admission| matches!(a.result, AdmissionResult::Refused | AdmissionResult::Flagged) || breaks(a);
-    // The refused first: they are what somebody must act on.
-    let mut named: Vec<&Admission> = admissions.iter().filter(is_named).collect();
-    named.sort_by_key(|admission| (admission.result != AdmissionResult::Refused, admission.index));
-    let admissions = named.into_iter().take(ADMISSIONS_NAMED).map(admission_message).collect();
-    proto::ImportToolsResponse { counts: Some(counts), admissions, withdrawn, durable: true }
 }
 
 fn tool_id(tool: &proto::ToolRef, fields: &mut Fields) -> ToolId {

@@ -88,6 +88,10 @@ families! {
     TRANSITIONS = counter("toolcrib_transitions_total", "Tools that moved, by the state they went to and why");
     ADMISSIONS = counter("toolcrib_admissions_total", "Tools that went through admission, by what it said");
     FINDINGS = counter("toolcrib_admission_findings_total", "Rules broken and flags raised at admission, by group");
+    EMPTY_SOURCES = counter(
+        "toolcrib_empty_sources_total",
+        "Sources that an import left without a tool: it listed none, or none of those listed is in"
+    );
     POLICY_INFO = gauge("toolcrib_policy_info", "1, with the version of the policy in force");
 
     // Sessions and outcomes.
@@ -178,6 +182,7 @@ struct Inner {
     grpc: Arc<Grpc>,
     shed: Counters<Shed>,
     findings: Counters<FindingGroup>,
+    empty_sources: Counter,
     log_commit: Histogram,
     log_batch: Histogram,
     log_queue: Gauge,
@@ -222,6 +227,7 @@ impl Metrics {
             grpc: Arc::new(Grpc::new(&recorder)),
             shed: Counters::new(r, &SHED, &[], "reason"),
             findings: Counters::new(r, &FINDINGS, &[], "group"),
+            empty_sources: EMPTY_SOURCES.count(r, &[]),
             log_commit: LOG_COMMIT.spread(r, &[]),
             log_batch: LOG_BATCH.spread(r, &[]),
             log_queue: LOG_QUEUE.level(r, &[]),
@@ -283,6 +289,11 @@ impl Metrics {
         for finding in findings {
             self.0.findings.add(FindingGroup::of(finding), 1);
         }
+    }
+
+    /// Counts sources that an import left without a tool.
+    pub fn empty_sources(&self, n: usize) {
+        self.0.empty_sources.increment(n as u64);
     }
 
     /// Records a batch of events that reached the disk.

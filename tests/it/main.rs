@@ -3,12 +3,14 @@
 
 mod common;
 
+mod apply;
 mod architecture;
 mod cli;
 mod crash;
 mod demo;
 mod field;
 mod frozen;
+mod imports;
 mod lives;
 mod privacy;
 mod registry;

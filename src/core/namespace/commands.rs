@@ -71,8 +71,16 @@ pub struct Registered {
     pub events: Events,
     /// The answer for each tool, in order.
     pub admissions: Vec<Admission>,
-    /// Tools that their source no longer lists.
-    pub n_withdrawn: u32,
+    /// Tools that their source no longer lists, and that are withdrawn for it.
+    pub vanished: Vec<ToolId>,
+    /// Withdrawn tools that their source lists again.
+    pub returned: Vec<ToolId>,
+}
+
+impl Registered {
+    fn without_change(admissions: Vec<Admission>) -> Self {
+        Self { events: Vec::new(), admissions, vanished: Vec::new(), returned: Vec::new() }
+    }
 }
 
 /// Why a command is refused.
@@ -123,7 +131,7 @@ impl Namespace {
         }
         let is_refused = |admission: &Admission| admission.result == AdmissionResult::Refused;
         if registration.batch == Batch::Atomic && admissions.iter().any(is_refused) {
-            return Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 });
+            return Ok(Registered::without_change(admissions));
         }
         let mut listed: BTreeSet<ToolId> = registration.unreadable.clone();
         listed.extend(admissions.iter().map(|admission| admission.tool.clone()));
@@ -138,12 +146,21 @@ impl Namespace {
             listed,
         });
         let drawn = self.draw(UnixMillis::default(), &cause);
-        let changes_nothing =
-            matches!(&cause, Event::ToolsRegistered(r) if r.admitted.is_empty() && r.notes.is_empty());
-        let events = if changes_nothing && drawn.is_empty() { Vec::new() } else { with_drawn(cause, drawn) };
-        let has_vanished = |event: &&Event| matches!(event, Event::ToolMoved(m) if m.cause == MoveCause::Vanished);
-        let n_withdrawn = events.iter().filter(has_vanished).count() as u32;
-        Ok(Registered { events, admissions, n_withdrawn })
+        // What changes nothing leaves no trace, its key included: a catalog that is imported every hour would fill the
+        // log. A retry of it is decided once more.
+        let changes_nothing = matches!(&cause, Event::ToolsRegistered(r) if r.admitted.is_empty());
+        if changes_nothing && drawn.is_empty() {
+            return Ok(Registered::without_change(admissions));
+        }
+        let moved_by = |wanted| {
+            let tools = drawn.iter().filter_map(move |event| match event {
+                Event::ToolMoved(moved) if moved.cause == wanted => Some(moved.tool.clone()),
+                _ => None,
+            });
+            tools.collect()
+        };
+        let (vanished, returned) = (moved_by(MoveCause::Vanished), moved_by(MoveCause::ListedAgain));
+        Ok(Registered { events: with_drawn(cause, drawn), admissions, vanished, returned })
     }
 
     fn decide_one<'c>(
@@ -209,7 +226,7 @@ impl Namespace {
                 admission.change = self.change_to(&note.tool, note.version);
             }
         }
-        Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 })
+        Ok(Registered::without_change(admissions))
     }
 
     /// Returns what a version of a tool changed; `None` for the first.
