@@ -399,6 +399,9 @@ pub struct CheckedCall {
     /// Whether the definition was issued with the refusal, so that a repeated call is the same call.
     #[serde(default)]
     pub issued: bool,
+    /// The state that kept the call from running, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ToolState>,
 }
 
 /// The calls of one reply were checked before they ran.
