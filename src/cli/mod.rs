@@ -8,6 +8,7 @@
 mod admissions;
 mod check_config;
 mod completions;
+mod counts;
 mod demo;
 mod failure;
 mod import;

@@ -5,6 +5,8 @@
 
 mod convert;
 mod definitions;
+mod figures;
+mod history;
 mod policy;
 mod read;
 mod registry;
