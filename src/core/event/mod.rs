@@ -22,6 +22,8 @@ use super::ids::{
     Alias, CallId, Digest, Epoch, Generation, Selector, Seq, SessionId, StepId, Tick, ToolId, UnixMillis, Version,
 };
 
+pub(in crate::core) use words::words;
+
 pub use block::{Block, Piece, Place, Resident};
 pub use words::{
     AdmissionResult, CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult,
