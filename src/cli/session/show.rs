@@ -93,7 +93,7 @@ fn describe_block(shown: &GetSessionResponse) -> String {
     let rest = if block.pass_through { ", every candidate is resident" } else { "" };
     let digest: String = block.digest.chars().take(12).collect();
     format!(
-        "{digest}, generation {}, epoch {}, {} bytes, {} different so far{rest}",
+        "{digest}, generation {}, epoch {}, {} bytes, different ones so far: {}{rest}",
         block.generation,
         block.epoch,
         count(block.size_bytes),

@@ -16,7 +16,7 @@ const PAGE: usize = 500;
 /// Failures are the tool's own (auth, timeout, transport, server_error), those of retries included. Wrong are picks of
 /// the tool that were judged wrong. Density is calls for each step in which the tool had a line in the directory, over
 /// the same of all tools together, since the tool was made: 1 is a tool called as often as the others where it is seen,
-/// 0 one that nobody called, and `-` one that was never in the directory.
+/// 0 one that nobody called. It is `-` for a tool that was never in the directory, and for all while nothing is called.
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib stats tools --order density --limit 20")]
 pub(in crate::cli) struct Args {
