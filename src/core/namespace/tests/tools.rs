@@ -103,7 +103,7 @@ fn live(acts: &[Act]) -> (Crib, Beside) {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(48))]
+    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 48, ..ProptestConfig::default() })]
 
     #[test]
     fn sums_over_tools_are_the_namespaces_figures(acts in prop::collection::vec(act(), 0..120)) {
