@@ -268,7 +268,7 @@ mod tests {
         let plans = Some(PlanFigures { issued: 1_200, no_query: 1, ..PlanFigures::default() });
         let missed = MissedTool { name: "s__a".to_owned(), state: ToolState::Held.into(), ..MissedTool::default() };
         let text = describe(&SessionHistory { plans, missed: vec![missed], ..SessionHistory::default() });
-        assert!(text.contains("\nsteps  1,200 issued, 1 no_query\n"), "{text}");
+        assert!(text.contains("\nsteps            1,200 issued, 1 no_query\n"), "{text}");
         assert!(text.contains("held") && !text.contains("cache breaks") && text.ends_with("no step was planned\n"));
     }
 }
