@@ -21,6 +21,9 @@ use crate::proto::{CatalogShape, ImportTarget, ImportToolsRequest, ImportToolsRe
 const CHUNK_BYTES: usize = 256 << 10;
 
 /// Register the tools of catalog files: MCP, OpenAI or Anthropic lists of tools, or JSON lines
+///
+/// Each file is a thing asked about: it ends with 0 where something of every file came in or was there already, whatever
+/// else was refused, and with 1 where a file could not be imported or all of it was refused.
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib import github.json --dry-run")]
 pub(super) struct Args {

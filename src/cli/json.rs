@@ -203,5 +203,7 @@ pub(super) fn session_record(session: &proto::SessionRecord) -> Value {
         "calls": session.calls,
         "open_time": time(session.open_time.as_ref()),
         "expire_time": time(session.expire_time.as_ref()),
+        "end_time": time(session.end_time.as_ref()),
+        "end": word(session.end().as_str_name(), "SESSION_END_"),
     })
 }

@@ -9,6 +9,7 @@ mod admissions;
 mod apply;
 mod check_config;
 mod completions;
+mod counts;
 mod demo;
 mod failure;
 mod import;
@@ -37,8 +38,10 @@ use remote::{Address, Remote};
 
 /// Exit code: what was asked for was done.
 const DONE: u8 = 0;
-/// Exit code: what was asked for failed. Wrong usage is 2, as clap has it.
+/// Exit code: what was asked for failed.
 const FAILED: u8 = 1;
+/// Exit code: it was asked for in a way that means nothing.
+const USAGE: u8 = 2;
 
 #[derive(Parser)]
 #[command(name = "toolcrib", version, max_term_width = 100)]
@@ -122,7 +125,15 @@ impl Shell {
 
 /// Reads the arguments, runs the command, and says what went wrong if anything did.
 pub fn main() -> ExitCode {
-    let Cli { shell, command } = Cli::parse();
+    let Cli { shell, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and the version are no failures.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            failure::print_usage(&error, std::env::args_os());
+            return ExitCode::from(USAGE);
+        }
+    };
     let done = runtime().and_then(|runtime| {
         let done = runtime.block_on(command.run(&shell));
         // A task that hangs must not keep the process: what had to be waited for was waited for.

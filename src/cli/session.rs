@@ -1,6 +1,7 @@
 //! `session`: what a session holds, and opening, refreshing and closing one by hand.
 
 pub(super) mod blocks;
+mod history;
 mod list;
 pub(super) mod open;
 mod refresh;

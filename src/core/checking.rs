@@ -94,6 +94,10 @@ pub fn check(
             version: answer.tool.as_ref().map(|(_, version)| *version).unwrap_or_default(),
             verdict: answer.verdict,
             issued: answer.carried.is_some(),
+            state: match answer.exclusion {
+                Some(Exclusion::State(state)) => Some(state),
+                _ => None,
+            },
         });
     }
     (event, answers)

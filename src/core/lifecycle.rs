@@ -84,6 +84,9 @@ pub struct Health {
     before_withdrawal: Option<ToolState>,
     /// Why it stands where it stands, and what was said of it.
     last_move: Option<(MoveCause, String)>,
+    /// Since when it stands there; `None` where it never moved, or moved before this was remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<UnixMillis>,
 }
 
 impl Health {
@@ -110,6 +113,11 @@ impl Health {
     /// Returns the state that a withdrawn tool goes back to.
     pub fn before_withdrawal(&self) -> ToolState {
         self.before_withdrawal.unwrap_or(ToolState::Active)
+    }
+
+    /// Returns since when the tool stands where it stands; `None` where it never moved.
+    pub fn since(&self) -> Option<UnixMillis> {
+        self.since
     }
 
     /// Takes a counted outcome into account. Uncountable endings neither count nor reset; a parallel batch counts
@@ -179,6 +187,7 @@ impl Health {
     /// Takes a transition into account.
     pub fn note_move(&mut self, at: UnixMillis, moved: &ToolMoved) {
         self.last_move = Some((moved.cause, moved.reason.clone()));
+        self.since = Some(at);
         if moved.new == ToolState::Withdrawn {
             self.before_withdrawal = moved.old;
             return;

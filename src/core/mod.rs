@@ -34,4 +34,5 @@ pub mod session;
 pub mod view;
 
 pub mod figures;
+pub mod history;
 pub mod namespace;

@@ -125,6 +125,14 @@ pub fn search(view: &View, spec: &SessionSpec, query: &Query<'_>, limit: usize) 
     found
 }
 
+/// Returns the most tokens that on-demand definitions may hold in a session's context.
+pub fn on_demand_budget(view: &View, spec: &SessionSpec) -> u32 {
+    match spec.on_demand_budget {
+        0 => (f64::from(spec.window) * view.policy.plan.budget_share) as u32,
+        own => own,
+    }
+}
+
 /// What a step issues, as it is being chosen.
 pub struct Choice<'a> {
     view: &'a View,
@@ -150,13 +158,14 @@ impl<'a> Choice<'a> {
         };
         let frame = if shelf.is_empty() { 0 } else { form.issue_frame_tokens() };
         let tokens = frame + shelf.iter().map(cost).sum::<u32>();
-        let budget = match spec.on_demand_budget {
-            0 => (f64::from(spec.window) * view.policy.plan.budget_share) as u32,
-            own => own,
-        };
-        let left = budget.saturating_sub(tokens);
+        let left = on_demand_budget(view, spec).saturating_sub(tokens);
         let left = if max_tokens == 0 { left } else { left.min(max_tokens) };
         Self { view, session, block, shelf, form, left, tokens, issued: Vec::new() }
+    }
+
+    /// Returns the tokens that on-demand definitions may still take.
+    pub fn left(&self) -> u32 {
+        self.left
     }
 
     /// Returns whether a tool's definition is in the context, or taken already.

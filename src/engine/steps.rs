@@ -17,7 +17,7 @@ use crate::core::event::{
 };
 use crate::core::ids::{Alias, CallId, SessionId, StepId, ToolId};
 use crate::core::narrowing::Listing;
-use crate::core::planning::{self, StepAsk};
+use crate::core::planning::{self, Choice, StepAsk};
 use crate::core::policy::QueryRetention;
 use crate::core::privacy;
 use crate::core::recall::{self, Answer, Ask};
@@ -138,6 +138,10 @@ pub struct SessionStatus {
     pub pending: Vec<PendingChange>,
     /// Tokens of its last step.
     pub tokens: StepTokens,
+    /// Most tokens that on-demand definitions may hold in its context.
+    pub on_demand_budget: u32,
+    /// What is left of them for the next step.
+    pub on_demand_left: u32,
     /// What it was looked at with.
     pub view: Arc<View>,
 }
@@ -369,7 +373,9 @@ impl Handle {
         let before_any = StepTokens { everything, window: spec.window, ..block.tokens };
         let tokens = session.last_step().map_or(before_any, |step| step.planned.tokens);
         let present = session.shelf_before(None);
-        Ok(SessionStatus { block, present, pending, tokens, view, session })
+        let on_demand_budget = planning::on_demand_budget(&view, spec);
+        let on_demand_left = Choice::new(&view, &session, &block, &present, 0).left();
+        Ok(SessionStatus { block, present, pending, tokens, on_demand_budget, on_demand_left, view, session })
     }
 }
 

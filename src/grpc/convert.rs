@@ -306,7 +306,9 @@ pub fn session_record(session: &Session, policy: &Policy) -> proto::SessionRecor
         steps: session.n_steps(),
         calls: session.n_calls(),
         open_time: Some(timestamp(session.opened())),
-        expire_time: Some(expire_time(session, policy)),
+        expire_time: session.ended().is_none().then(|| expire_time(session, policy)),
+        end_time: session.ended().map(|(at, _)| timestamp(at)),
+        end: session.ended().map_or(proto::SessionEnd::Unspecified, |(_, end)| end.into()).into(),
     }
 }
 

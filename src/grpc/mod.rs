@@ -5,6 +5,8 @@
 
 mod convert;
 mod definitions;
+mod figures;
+mod history;
 mod imports;
 mod policy;
 mod read;

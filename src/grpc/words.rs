@@ -1,7 +1,7 @@
 //! The words of the core and the enums of the protocol, one to one.
 
 use crate::core::admission::change;
-use crate::core::{checking, event};
+use crate::core::{checking, event, namespace};
 use crate::proto;
 
 /// Converts between a word list of the core and its enum in the protocol; `From` from the core, and the other way an
@@ -52,6 +52,7 @@ same_words!(event::Verdict => proto::Verdict as verdict {
     Right, WrongTool, UnknownTool, Unavailable, InvalidArguments, Unjudged
 });
 same_words!(event::Judge => proto::Judge as judge { Rule, Label, Person, Model });
+same_words!(namespace::ToolOrder => proto::ToolOrder as tool_order { Calls, Heat, Failures, Absent, Density, Name });
 same_words!(event::StepEnd => proto::StepEnd as step_end { Answered, GaveUp, AskedUser, Unknown });
 
 sent_words!(event::MoveCause => proto::MoveCause {
@@ -68,6 +69,11 @@ sent_words!(event::OutcomeResult => proto::OutcomeResult { Applied, Duplicate, L
 sent_words!(event::AdmissionResult => proto::AdmissionResult { Admitted, Unchanged, Flagged, Refused });
 sent_words!(change::ChangeClass => proto::ChangeClass { Cosmetic, Compatible, Breaking });
 sent_words!(event::Place => proto::Place { Tools, System, Messages, ToolResult });
+sent_words!(event::CacheBreak => proto::CacheBreak { Tools, Other, Expired, Unknown });
+sent_words!(event::SessionEnd => proto::SessionEnd { Closed, Expired });
+sent_words!(event::Ending => proto::Ending {
+    Unspecified, Ok, BadArguments, NotFound, Refused, Auth, Timeout, Transport, ServerError, NotRun
+});
 sent_words!(checking::CallKind => proto::CallKind { Tool, Request, Own });
 
 /// Reads an ending; what is not said is an ending too.

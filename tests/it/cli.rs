@@ -156,7 +156,12 @@ fn every_answer_is_one_json_object() {
         "session show s1 --pieces",
         "session refresh s1",
         "policy get",
+        "policy get plan --origin --reasons",
+        "policy reference",
         "stats --all",
+        "stats tools",
+        "stats tools --order density --all",
+        "tool history --all",
         "traffic export --demand --tools t.jsonl -o d.jsonl",
         "traffic export --events -o e.jsonl",
         "replay --events e.jsonl",
@@ -186,6 +191,62 @@ fn refusal_says_every_field_and_ends_with_1() {
     assert!(unknown.stdout.is_empty());
     let said: Value = serde_json::from_slice(&unknown.stderr).expect("an object");
     assert_eq!(said["error"]["reason"], "unknown_namespace");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+/// Programs read standard error too: wrong usage used to come as text whatever was asked for.
+#[test]
+fn wrong_usage_is_json_where_json_was_asked_for() {
+    let dir = tempfile::tempdir().expect("a throw-away folder");
+    let run = |line: &str| toolcrib(dir.path()).args(line.split(' ')).output().expect("an end");
+    for line in ["tool show --json", "--json nonsense", "stats --top many --json"] {
+        let output = run(line);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}");
+        let said: Value = serde_json::from_slice(&output.stderr).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!(said["error"]["reason"], "usage", "{line}");
+        let is_said = |name: &str| said["error"][name].as_str().is_some_and(|text| !text.is_empty());
+        assert!(is_said("message") && is_said("next"), "{line}: {said}");
+    }
+    let text = run("tool show");
+    assert_eq!(text.status.code(), Some(2));
+    assert!(stderr(&text).starts_with("error: "), "{}", stderr(&text));
+    for line in ["--help", "tool --help --json", "--version"] {
+        assert_eq!(run(line).status.code(), Some(0), "{line}");
+    }
+}
+
+#[test]
+fn completions_and_the_policy_reference_need_no_daemon() {
+    let dir = tempfile::tempdir().expect("a throw-away folder");
+    for (line, holds) in [("completions bash", "policy"), ("policy reference", "`hot_pool.slots`")] {
+        let output = toolcrib(dir.path()).args(line.split(' ')).output().expect("an end");
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains(holds), "{line}");
+    }
+}
+
+/// One rule for both: a thing that was asked about and refused ends with 1.
+#[test]
+fn import_fails_by_file_and_register_by_definition() {
+    let mut daemon = Serve::start();
+    let write = |name: &str, text: &str| fs::write(daemon.dir.path().join(name), text).expect("a file");
+    write("tools.jsonl", CATALOG);
+    write("refused.jsonl", "{\"name\":\"nothing_said\",\"input_schema\":{\"type\":\"object\"}}\n");
+    write("cat.json", DEFINITION);
+    write("both.json", &format!("[{DEFINITION},{{\"source\":\"fs\",\"name\":\"dog\"}}]"));
+    for (line, code) in [
+        ("import tools.jsonl", 0),
+        ("import tools.jsonl", 0),
+        ("import refused.jsonl", 1),
+        ("import tools.jsonl refused.jsonl", 1),
+        ("import missing.jsonl", 1),
+        ("tool register cat.json", 0),
+        ("tool register cat.json", 0),
+        ("tool register both.json", 1),
+    ] {
+        let output = daemon.run(line);
+        assert_eq!(output.status.code(), Some(code), "{line}: {}", stderr(&output));
+    }
     assert_eq!(daemon.stop(), Some(0));
 }
 

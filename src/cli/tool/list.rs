@@ -21,7 +21,7 @@ pub(super) struct Args {
     /// Only tools in these states
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STATE")]
     state: Vec<State>,
-    /// At most this many
+    /// At most this many; all of them where it is left out
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
@@ -107,7 +107,8 @@ fn describe(listed: &ListToolsResponse) -> String {
         Column::Left("summary"),
     ];
     let table = table(&columns, rows.collect(), "no tool matches");
-    format!("{table}\n{} of {} tools\n", count(listed.tools.len()), count(listed.total_size))
+    let rest = if listed.tools.len() < listed.total_size as usize { "; without --limit all are shown" } else { "" };
+    format!("{table}\n{} of {} tools{rest}\n", count(listed.tools.len()), count(listed.total_size))
 }
 
 /// Says whether a tool is in the hot pool.

@@ -22,6 +22,8 @@ use super::ids::{
     Alias, CallId, Digest, Epoch, Generation, Selector, Seq, SessionId, StepId, Tick, ToolId, UnixMillis, Version,
 };
 
+pub(in crate::core) use words::words;
+
 pub use block::{Block, Piece, Place, Resident};
 pub use words::{
     AdmissionResult, CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult,
@@ -399,6 +401,9 @@ pub struct CheckedCall {
     /// Whether the definition was issued with the refusal, so that a repeated call is the same call.
     #[serde(default)]
     pub issued: bool,
+    /// The state that kept the call from running, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ToolState>,
 }
 
 /// The calls of one reply were checked before they ran.

@@ -18,6 +18,7 @@ pub trait Word: Copy + Sized + 'static {
     }
 }
 
+/// Makes a closed list of words: the enum, and how each is written.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -26,7 +27,7 @@ macro_rules! words {
             $($(#[$variant_doc])* #[serde(rename = $text)] $variant,)+
         }
 
-        impl Word for $name {
+        impl $crate::core::event::Word for $name {
             const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             fn as_str(self) -> &'static str {
@@ -35,6 +36,8 @@ macro_rules! words {
         }
     };
 }
+
+pub(in crate::core) use words;
 
 words! {
     /// Where a tool stands in its life.

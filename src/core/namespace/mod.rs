@@ -8,7 +8,9 @@
 mod blocks;
 pub mod commands;
 mod draw;
+mod entry;
 mod state;
+mod stats;
 
 #[cfg(test)]
 mod tests;
@@ -19,14 +21,15 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{
-    AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PoolReranked, SessionOpened, StepEnd, StepPlanned,
-    ToolAction, ToolMoved, ToolState, ToolsRegistered,
+    AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PolicySet, PoolReranked, SessionOpened,
+    StepPlanned, ToolAction, ToolMoved, ToolState, ToolsRegistered,
 };
-use super::figures::Figures;
+use super::figures::{Figures, ToolFigures};
 use super::heat::Decay;
+use super::history::History;
 use super::hot_pool::HotPool;
 use super::ids::{Digest, Generation, NamespaceId, SessionId, Tick, ToolId, UnixMillis};
-use super::judging::{CountedCall, SwitchWindow};
+use super::judging::CountedCall;
 use super::lifecycle::{self, Health};
 use super::policy::Policy;
 use super::registry::Registry;
@@ -36,8 +39,10 @@ use super::view::View;
 
 pub use blocks::Exposure;
 pub use state::Unreadable;
+pub use stats::{Rank, ToolOrder, ToolStat};
 
 use blocks::Blocks;
+use entry::Entry;
 
 /// How long an ended session is remembered at most, so that late outcomes are told from unknown ones.
 const ENDED_MEMORY_SECS: u64 = 600;
@@ -45,11 +50,15 @@ const ENDED_MEMORY_SECS: u64 = 600;
 /// Changes whose `request_id` is remembered.
 const REQUESTS_KEPT: usize = 4_096;
 
-/// One session as the log has it, with the calls whose verdict is open.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-struct Entry {
-    session: Session,
-    window: SwitchWindow,
+/// Who set a value of the policy, and when.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PolicyOrigin {
+    /// The policy's version that began with it.
+    pub version: u64,
+    /// When it was set.
+    pub at: UnixMillis,
+    /// Who set it.
+    pub actor: String,
 }
 
 /// What is remembered of a change that was made under a caller's key.
@@ -70,6 +79,8 @@ pub struct Namespace {
     salt: Digest,
     policy: Arc<Policy>,
     policy_version: u64,
+    /// Where the value of each key comes from that was ever set; a reset to the default is a setting too.
+    policy_origins: BTreeMap<String, PolicyOrigin>,
     registry: Arc<Registry>,
     index: Arc<Index>,
     pool: HotPool,
@@ -80,6 +91,7 @@ pub struct Namespace {
     ended: VecDeque<SessionId>,
     blocks: Blocks,
     figures: Figures,
+    tool_figures: BTreeMap<ToolId, ToolFigures>,
     /// Changes by the caller's key, oldest first, so that a retry is answered and not repeated.
     requests: VecDeque<(String, KnownRequest)>,
 }
@@ -92,6 +104,7 @@ impl Namespace {
             salt: Digest::of(b""),
             policy: Arc::new(Policy::default()),
             policy_version: 1,
+            policy_origins: BTreeMap::new(),
             registry: Arc::default(),
             index: Arc::default(),
             pool: HotPool::default(),
@@ -101,6 +114,7 @@ impl Namespace {
             ended: VecDeque::new(),
             blocks: Blocks::default(),
             figures: Figures::default(),
+            tool_figures: BTreeMap::new(),
             requests: VecDeque::new(),
         }
     }
@@ -133,6 +147,11 @@ impl Namespace {
     /// Returns the policy's version: 1 as it begins, and one more at each change.
     pub fn policy_version(&self) -> u64 {
         self.policy_version
+    }
+
+    /// Returns who set a key of the policy last, and when; `None` where nobody did.
+    pub fn policy_origin(&self, key: &str) -> Option<&PolicyOrigin> {
+        self.policy_origins.get(key)
     }
 
     /// Returns every tool.
@@ -182,6 +201,11 @@ impl Namespace {
     /// Returns a session, an ended one included while it is remembered.
     pub fn session(&self, id: &SessionId) -> Option<&Session> {
         self.sessions.get(id).map(|entry| &entry.session)
+    }
+
+    /// Returns what happened in a session, an ended one included while it is remembered.
+    pub fn history(&self, id: &SessionId) -> Option<&History> {
+        self.sessions.get(id).map(|entry| &entry.history)
     }
 
     /// Goes through the sessions, ended ones included while they are remembered.
@@ -238,19 +262,7 @@ impl Namespace {
                 let known = KnownRequest::Changed(changed.tool.clone(), changed.action);
                 self.remember_request(&changed.request_id, known);
             }
-            Event::PolicySet(set) => {
-                let decay = self.decay();
-                // What the log holds was checked before it was written; a value that an older build took and this one
-                // does not is left as it was.
-                if let Ok(policy) = self.policy.with(&set.values) {
-                    if policy.hot_pool.decay != self.policy.hot_pool.decay {
-                        self.pool.rebase(self.tick, &decay);
-                    }
-                    self.policy = Arc::new(policy);
-                }
-                self.policy_version += 1;
-                self.remember_request(&set.request_id, KnownRequest::PolicySet(set.values.clone()));
-            }
+            Event::PolicySet(set) => self.apply_policy(at, set),
             Event::SessionOpened(opened) => self.apply_opened(at, opened),
             Event::StepPlanned(planned) => self.apply_step(at, planned),
             Event::StepEnded(ended) => {
@@ -258,6 +270,7 @@ impl Namespace {
                     && entry.session.apply_step_end(ended.step, at)
                 {
                     self.figures.plans_without_call.add(ended.end);
+                    entry.history.note_end(ended.step, ended.end);
                 }
             }
             Event::ToolRequested(requested) => {
@@ -265,12 +278,13 @@ impl Namespace {
                 self.figures.extra_hops += 1;
                 self.blocks.count_issues(&requested.issued);
                 if let Some(entry) = self.sessions.get_mut(&requested.session) {
+                    entry.history.note_request(requested);
                     entry.session.apply_request(Arc::new(requested.clone()), at);
                 }
             }
             Event::CallsChecked(checked) => {
                 if let Some(entry) = self.sessions.get_mut(&checked.session) {
-                    entry.session.apply_check(checked, at);
+                    entry.apply_check(checked, at);
                 }
             }
             Event::OutcomeReported(outcome) => {
@@ -283,10 +297,7 @@ impl Namespace {
             }
             Event::UsageReported(usage) => {
                 if let Some(entry) = self.sessions.get_mut(&usage.session) {
-                    if let Some(cause) = entry.session.cache_break(usage) {
-                        self.figures.cache_breaks.add(cause);
-                    }
-                    entry.session.apply_usage(usage, at);
+                    entry.apply_usage(usage, at, &mut self.figures);
                 }
             }
             Event::TimePassed => self.forget_ended(at),
@@ -300,7 +311,10 @@ impl Namespace {
             Event::CallJudged(judged) => {
                 self.figures.selections.add(judged.verdict);
                 if let Some(entry) = self.sessions.get_mut(&judged.session) {
-                    entry.window.settle(&judged.call_id);
+                    if let Some(tool) = entry.tool_of(&judged.call_id) {
+                        self.tool_figures.entry(tool.clone()).or_default().selections.add(judged.verdict);
+                    }
+                    entry.apply_verdict(judged);
                 }
             }
             Event::PoolReranked(reranked) => self.apply_reranked(reranked),
@@ -308,9 +322,7 @@ impl Namespace {
             Event::SessionEnded(ended) => {
                 self.figures.sessions_ended.add(ended.end);
                 if let Some(entry) = self.sessions.get_mut(&ended.session) {
-                    if entry.session.unaccounted_step().is_some() {
-                        self.figures.plans_without_call.add(StepEnd::Unknown);
-                    }
+                    entry.close_last_step(&mut self.figures);
                     self.blocks.release(&entry.session.digest());
                     entry.session.apply_end(ended.end, at);
                     self.ended.push_back(ended.session.clone());
@@ -318,6 +330,22 @@ impl Namespace {
                 self.forget_surplus();
             }
         }
+    }
+
+    fn apply_policy(&mut self, at: UnixMillis, set: &PolicySet) {
+        let decay = self.decay();
+        self.policy_version += 1;
+        // What the log holds was checked before it was written; a value that an older build took and this one does not
+        // is left as it was.
+        if let Ok(policy) = self.policy.with(&set.values) {
+            if policy.hot_pool.decay != self.policy.hot_pool.decay {
+                self.pool.rebase(self.tick, &decay);
+            }
+            self.policy = Arc::new(policy);
+            let origin = PolicyOrigin { version: self.policy_version, at, actor: set.actor.clone() };
+            self.policy_origins.extend(set.values.keys().map(|key| (key.clone(), origin.clone())));
+        }
+        self.remember_request(&set.request_id, KnownRequest::PolicySet(set.values.clone()));
     }
 
     fn registry_mut(&mut self) -> &mut Registry {
@@ -352,7 +380,7 @@ impl Namespace {
         let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id));
         let session = Session::open(opened.session.clone(), opened.spec.clone(), original, at);
         self.figures.sessions_opened += 1;
-        self.sessions.insert(opened.session.clone(), Entry { session, window: SwitchWindow::default() });
+        self.sessions.insert(opened.session.clone(), Entry::new(session));
     }
 
     fn apply_block(&mut self, at: UnixMillis, frozen: &BlockFrozen) {
@@ -373,9 +401,8 @@ impl Namespace {
         *self.figures.issued_tools.entry(planned.issued.len() as u32).or_default() += 1;
         self.blocks.count_issues(&planned.issued);
         if let Some(entry) = self.sessions.get_mut(&planned.session) {
-            if entry.session.unaccounted_step().is_some() {
-                self.figures.plans_without_call.add(StepEnd::Unknown);
-            }
+            entry.close_last_step(&mut self.figures);
+            entry.history.note_step(planned, at);
             self.blocks.count_step(&entry.session.digest());
             entry.session.apply_step(Arc::new(planned.clone()), at);
         }
@@ -391,6 +418,8 @@ impl Namespace {
                 self.pool.freeze(tool, tick, &self.decay());
             }
             self.figures.calls.add(counted.presence);
+            let figures = self.tool_figures.entry(tool.clone()).or_default();
+            figures.count(at, tick, counted.presence, outcome.ending);
             if let Some(entry) = self.sessions.get_mut(&counted.session)
                 && entry.session.ended().is_none()
             {
@@ -399,6 +428,11 @@ impl Namespace {
                 let call = CountedCall { call_id: &counted.call_id, tool, ending: outcome.ending, arguments_fit };
                 entry.window.push(&call);
             }
+            if let Some(entry) = self.sessions.get_mut(&counted.session) {
+                entry.history.note_counted(outcome, counted, at);
+            }
+        } else {
+            self.tool_figures.entry(tool.clone()).or_default().retries.add(outcome.ending);
         }
         self.health.entry(tool.clone()).or_default().note_outcome(at, outcome, &self.policy.life);
     }

@@ -241,6 +241,7 @@ fn call_id_that_stands_twice_in_a_reply_is_judged_once() {
         verdict: Verdict::UnknownTool,
         version: Version(0),
         issued: false,
+        state: None,
     };
     let checked = CallsChecked { session: "session0".into(), step: None, calls: vec![call.clone(), call] };
     let drawn = namespace.fold(UnixMillis(1_700_000_000_000), &Event::CallsChecked(checked));

@@ -249,7 +249,7 @@ impl TestDaemon {
 
     /// Returns a session as it stands.
     pub async fn get(&mut self, session: &str) -> GetSessionResponse {
-        let request = GetSessionRequest { namespace: NAMESPACE.into(), session_id: session.into() };
+        let request = GetSessionRequest { namespace: NAMESPACE.into(), session_id: session.into(), ended: false };
         self.sessions.get_session(request).await.expect("the session is known").into_inner()
     }
 
