@@ -68,7 +68,7 @@ impl Anatomy {
     pub fn of(&self, definition: &Definition, parts: &Parts) -> Dissected {
         let mut by_field = BTreeMap::new();
         let mut words = BTreeSet::new();
-        each_impact(definition, &mut |term, impact, shares| {
+        each_impact(definition, |term, impact, shares| {
             let Some(sought) = self.sought.get(term) else { return };
             words.extend(sought.words.iter().cloned());
             let whole = sought.weight as f64 * f64::from(impact);

@@ -94,7 +94,7 @@ pub(super) struct WeightedTerm {
 /// Returns the terms of a definition in byte order, each once.
 pub(super) fn weigh(definition: &Definition) -> Vec<WeightedTerm> {
     let mut terms = Vec::new();
-    read(definition).each_term(&mut |term, counts| {
+    read(definition).each_term(|term, counts| {
         terms.push(WeightedTerm { term: term.to_owned(), impact: impact(sum(counts)) });
     });
     terms
@@ -102,8 +102,8 @@ pub(super) fn weigh(definition: &Definition) -> Vec<WeightedTerm> {
 
 /// Calls `each` with every term of a definition in byte order, its impact, and the share of every field in it; the
 /// shares of a term add up to 1.
-pub(super) fn each_impact(definition: &Definition, each: &mut dyn FnMut(&str, u32, &[(Field, f32)])) {
-    read(definition).each_term(&mut |term, counts| {
+pub(super) fn each_impact(definition: &Definition, mut each: impl FnMut(&str, u32, &[(Field, f32)])) {
+    read(definition).each_term(|term, counts| {
         let whole = sum(counts);
         let shares: Vec<(Field, f32)> = counts.iter().map(|(field, count)| (*field, count / whole)).collect();
         each(term, impact(whole), &shares);
@@ -207,7 +207,7 @@ impl Reader {
     }
 
     /// Calls `each` with every term, in byte order, and what it counts for in each field that has it.
-    fn each_term(mut self, each: &mut dyn FnMut(&str, &[(Field, f32)])) {
+    fn each_term(mut self, mut each: impl FnMut(&str, &[(Field, f32)])) {
         // Sorted by term, then field: every sum of the counts is taken in one order whatever the order of reading.
         self.occurrences.sort_unstable();
         let mut counts = Vec::new();
