@@ -150,6 +150,11 @@ impl Follower {
         let (space, kinds, after) = (self.space.clone(), self.kinds.clone(), self.reached);
         in_background(move || {
             let (records, reached) = engine.read_kinds(&space, after, through, &kinds)?;
+            // Looked at behind the reading: a cut that came before it has left a gap in what was read.
+            let begins = engine.log_begins(&space)?;
+            if after.next() < begins {
+                return Err(cut_off(begins));
+            }
             let view = handle.view();
             Ok((records.iter().filter_map(|record| message(&view, record)).collect(), reached))
         })

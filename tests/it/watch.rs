@@ -162,6 +162,21 @@ async fn what_cannot_be_watched_is_refused_with_what_would_be_accepted() {
 }
 
 #[tokio::test]
+async fn where_the_log_was_cut_a_watch_is_refused_and_told_where_it_begins() {
+    let mut daemon = TestDaemon::start().await;
+    for name in ["send_email", "read_email"] {
+        daemon.register(vec![definition(name)]).await;
+    }
+    daemon.cut_log(3);
+    let status = daemon.stats.watch(request(2, &[])).await.expect_err("a gap");
+    assert_eq!((status.code(), reason_of(&status).as_str()), (Code::FailedPrecondition, "LOG_CUT"));
+    assert!(status.message().contains("begins at 4") && status.message().ends_with("watch after 3"), "{status:?}");
+    let (_, mut stream) = watch(&mut daemon, 3, &[]).await;
+    assert_eq!(next(&mut stream).await.sequence, 4);
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn a_watch_ends_at_once_when_the_daemon_stops_and_goes_on_behind_it_after_a_restart() {
     let mut daemon = TestDaemon::start().await;
     daemon.register(vec![definition("send_email")]).await;
