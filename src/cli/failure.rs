@@ -137,6 +137,7 @@ fn next_step(reason: ErrorReason, shell: &Shell) -> String {
         | ErrorReason::UnknownTool
         | ErrorReason::SessionDiffers
         | ErrorReason::RequestDiffers
+        | ErrorReason::LogCut
         | ErrorReason::TooManySessions => String::new(),
     }
 }

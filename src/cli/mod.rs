@@ -11,6 +11,7 @@ mod check_config;
 mod completions;
 mod counts;
 mod demo;
+mod explain;
 mod failure;
 mod import;
 mod import_report;
@@ -27,6 +28,7 @@ mod stats;
 mod tool;
 mod traffic;
 mod visit;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -81,8 +83,10 @@ enum Command {
     Session(session::Args),
     Plan(plan::Args),
     Request(request::Args),
+    Explain(explain::Args),
     Policy(policy::Args),
     Stats(stats::Args),
+    Watch(watch::Args),
     Traffic(traffic::Args),
     Replay(replay::Args),
     CheckConfig(check_config::Args),
@@ -101,8 +105,10 @@ impl Command {
             Self::Session(args) => session::run(args, shell).await,
             Self::Plan(args) => plan::run(args, shell).await,
             Self::Request(args) => request::run(args, shell).await,
+            Self::Explain(args) => explain::run(args, shell).await,
             Self::Policy(args) => policy::run(args, shell).await,
             Self::Stats(args) => stats::run(args, shell).await,
+            Self::Watch(args) => watch::run(args, shell).await,
             Self::Traffic(args) => traffic::run(args, shell).await,
             Self::Replay(args) => replay::run(&args, shell),
             Self::CheckConfig(args) => check_config::run(&args, shell),

@@ -15,7 +15,7 @@ use super::registry::{Registry, Tool};
 use super::render::{CALL_TOOL, Form, REQUEST_TOOL, Shown, directory, meta_tools};
 
 /// Why a tool is not in front of a model.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Exclusion {
     /// No such tool was ever registered.
     Unknown,

@@ -3,10 +3,11 @@
 //! What is owed comes first (tools of the session's last calls that are no longer present), then what is retrieved: the
 //! best M of the candidates, less what is in the context already, within the token budget. Never waits, never fails:
 //! the worst plan issues nothing and says so. What is decided is a fact of the log afterwards, since the query is not.
+//! A plan carries what became of every tool that it looked at, so that nobody has to guess later.
 
 use std::collections::BTreeSet;
 
-use super::block::{self, Candidates};
+use super::block::{self, Candidates, Exclusion};
 use super::event::{Block, Issue, Origin, PlanResult, SessionSpec, StepPlanned, StepTokens};
 use super::ids::{ToolId, Version};
 use super::narrowing::Listing;
@@ -18,6 +19,9 @@ use super::view::View;
 
 /// One heat in calls, as the published pool writes it.
 const HEAT_UNIT: f32 = (1u64 << 30) as f32;
+
+/// Tools that an empty answer names as left out.
+const LEFT_OUT: usize = 5;
 
 /// What a runtime asks for one step.
 pub struct StepAsk<'a> {
@@ -39,6 +43,50 @@ pub struct Plan {
     pub planned: StepPlanned,
     /// Counts and hint.
     pub listing: Listing,
+    /// The tokens there were to plan with.
+    pub budget: Budget,
+    /// The most tools that retrieval may bring: M, or less where the step asked for less.
+    pub limit: u32,
+    /// What became of every tool that was looked at, in that order: first what is owed, then the best matches.
+    pub fates: Vec<(ToolId, Fate)>,
+}
+
+/// What becomes of a tool in one step, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Issued for the query.
+    Issued,
+    /// Issued without being asked for: called lately, and no longer in the context.
+    Owed,
+    /// In the block.
+    Resident,
+    /// In the context already, outside the block.
+    Present,
+    /// Its definition does not fit the tokens that are left.
+    OverBudget,
+    /// It matches, and others match better.
+    BeyondM,
+    /// No word of the query is in what it says of itself.
+    NoMatch,
+    /// Nothing is looked for: there was no query, or the block was to hold every tool.
+    NotSought,
+    /// The session may not be given it now.
+    Excluded(Exclusion),
+    /// The runtime's own tool or a meta tool: always there, and never ranked.
+    Own,
+}
+
+/// Tokens for on-demand definitions at the beginning of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Budget {
+    /// The context window.
+    pub window: u32,
+    /// The most that on-demand definitions may hold: the session's own figure, or policy's share of the window.
+    pub most: u32,
+    /// What those in the context hold.
+    pub held: u32,
+    /// What this step may add: the rest, or less where the step asked for less.
+    pub left: u32,
 }
 
 /// Plans a step. `everything_tokens` is what sending every candidate would cost (see [`Candidates`]), which the caller
@@ -49,19 +97,24 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
     let mut choice = Choice::new(view, session, block, &shelf, ask.max_tokens);
     choice.take_what_is_owed(ask.present.is_some());
 
-    let limit = if ask.max_tools == 0 { view.policy.plan.top_m } else { ask.max_tools.min(view.policy.plan.top_m) };
+    let limit = limit_of(view, ask);
     let (mut matched, mut n_present) = (0, 0);
     let query = &ask.query;
-    let is_silent = [query.user, query.model, query.goal].iter().all(|text| text.trim().is_empty());
+    let is_silent = query.is_silent();
     if !is_silent && !block.pass_through && limit > 0 {
         let found = search(view, spec, query, limit as usize);
         matched = found.total as u32;
         for ranked in &found.ranked {
-            if choice.is_in_context(&ranked.tool) {
-                n_present += 1;
-            } else {
-                choice.take(&ranked.tool, Origin::Issued, ranked.score);
-            }
+            let tool = &ranked.tool;
+            let fate = match choice.place_of(tool) {
+                Some(place) => {
+                    n_present += 1;
+                    place
+                }
+                None if choice.take(tool, Origin::Issued, ranked.score) => Fate::Issued,
+                None => Fate::OverBudget,
+            };
+            choice.fates.push((tool.clone(), fate));
         }
     }
     let result = match () {
@@ -87,7 +140,39 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
         result,
         tokens,
     };
-    Plan { planned, listing }
+    Plan { planned, listing, budget: choice.budget, limit, fates: choice.fates }
+}
+
+/// Returns M for a step.
+fn limit_of(view: &View, ask: &StepAsk<'_>) -> u32 {
+    let top_m = view.policy.plan.top_m;
+    if ask.max_tools == 0 { top_m } else { ask.max_tools.min(top_m) }
+}
+
+/// Returns what would have fitted the query of a step that found nothing, and why it was left out: what was too large for
+/// the tokens left, or else the best that the session may see and may not be given now. Empty where something was
+/// issued, and where nothing matches at all. What the session may not see is never named.
+pub fn left_out(view: &View, spec: &SessionSpec, ask: &StepAsk<'_>, planned: &StepPlanned) -> Vec<(ToolId, Fate)> {
+    if planned.result != PlanResult::NothingFound {
+        return Vec::new();
+    }
+    let best = search(view, spec, &ask.query, LEFT_OUT.min(limit_of(view, ask) as usize)).ranked;
+    if !best.is_empty() {
+        // It was admitted and not issued, and it was not present either, else the result were another.
+        return best.into_iter().map(|ranked| (ranked.tool, Fate::OverBudget)).collect();
+    }
+    unusable(view, spec, &ask.query)
+}
+
+/// Returns the tools that match a query best among those that the session may see and may not be given now.
+pub fn unusable(view: &View, spec: &SessionSpec, query: &Query<'_>) -> Vec<(ToolId, Fate)> {
+    let why = |tool: &ToolId| {
+        let exclusion = block::exclusion(&view.registry, spec, tool);
+        exclusion.filter(|why| matches!(why, Exclusion::State(_) | Exclusion::NameTaken))
+    };
+    let found = view.index.search(query, &heat(view), &mut |tool| why(tool).is_some(), LEFT_OUT);
+    let tools = found.ranked.into_iter().map(|ranked| ranked.tool);
+    tools.filter_map(|tool| why(&tool).map(|why| (tool, Fate::Excluded(why)))).collect()
 }
 
 /// Returns what sending every candidate of a session would cost in tokens.
@@ -116,9 +201,8 @@ fn listing(issued: &[Issue], matched: u32, limit: u32) -> Listing {
 /// Ranks the session's candidates for a query. The total is exact below the limit; from there on it may count tools that
 /// match and that the session may not see, since only the best are asked for.
 pub fn search(view: &View, spec: &SessionSpec, query: &Query<'_>, limit: usize) -> Search {
-    let heat = |tool: &ToolId| view.pool.heat_key(tool) as f32 / HEAT_UNIT;
     let mut admits = |tool: &ToolId| block::exclusion(&view.registry, spec, tool).is_none();
-    let mut found = view.index.search(query, &heat, &mut admits, limit);
+    let mut found = view.index.search(query, &heat(view), &mut admits, limit);
     if found.ranked.len() < limit {
         found.total = found.ranked.len();
     }
@@ -131,6 +215,11 @@ pub fn on_demand_budget(view: &View, spec: &SessionSpec) -> u32 {
         0 => (f64::from(spec.window) * view.policy.plan.budget_share) as u32,
         own => own,
     }
+}
+
+/// Returns the heat that decides between near equals.
+pub fn heat(view: &View) -> impl Fn(&ToolId) -> f32 {
+    |tool| view.pool.heat_key(tool) as f32 / HEAT_UNIT
 }
 
 /// What a step issues, as it is being chosen.
@@ -146,6 +235,10 @@ pub struct Choice<'a> {
     pub tokens: u32,
     /// What is taken.
     pub issued: Vec<Issue>,
+    /// The tokens there were at the beginning.
+    budget: Budget,
+    /// What became of the tools looked at.
+    fates: Vec<(ToolId, Fate)>,
 }
 
 impl<'a> Choice<'a> {
@@ -158,9 +251,11 @@ impl<'a> Choice<'a> {
         };
         let frame = if shelf.is_empty() { 0 } else { form.issue_frame_tokens() };
         let tokens = frame + shelf.iter().map(cost).sum::<u32>();
-        let left = on_demand_budget(view, spec).saturating_sub(tokens);
+        let most = on_demand_budget(view, spec);
+        let left = most.saturating_sub(tokens);
         let left = if max_tokens == 0 { left } else { left.min(max_tokens) };
-        Self { view, session, block, shelf, form, left, tokens, issued: Vec::new() }
+        let budget = Budget { window: spec.window, most, held: tokens, left };
+        Self { view, session, block, shelf, form, left, tokens, issued: Vec::new(), budget, fates: Vec::new() }
     }
 
     /// Returns the tokens that on-demand definitions may still take.
@@ -170,9 +265,16 @@ impl<'a> Choice<'a> {
 
     /// Returns whether a tool's definition is in the context, or taken already.
     pub fn is_in_context(&self, tool: &ToolId) -> bool {
-        self.block.resident_version(tool).is_some()
-            || self.shelf.contains_key(tool)
-            || self.issued.iter().any(|issue| &issue.tool == tool)
+        self.place_of(tool).is_some()
+    }
+
+    /// Returns where a tool's definition stands in the context; `None` where it does not.
+    fn place_of(&self, tool: &ToolId) -> Option<Fate> {
+        if self.block.resident_version(tool).is_some() {
+            return Some(Fate::Resident);
+        }
+        let is_taken = self.shelf.contains_key(tool) || self.issued.iter().any(|issue| &issue.tool == tool);
+        is_taken.then_some(Fate::Present)
     }
 
     /// Takes a tool if it fits the budget, in the version that the session was shown, and says whether it did.
@@ -200,7 +302,8 @@ impl<'a> Choice<'a> {
             }
             let was_shown = self.session.shown_version(tool).is_some();
             let origin = if is_told && was_shown { Origin::Reissued } else { Origin::CalledAbsent };
-            self.take(tool, origin, 0.0);
+            let fate = if self.take(tool, origin, 0.0) { Fate::Owed } else { Fate::OverBudget };
+            self.fates.push((tool.clone(), fate));
         }
     }
 }

@@ -372,6 +372,11 @@ impl Session {
         self.requests.iter().rev().find(|requested| &requested.call_id == call)
     }
 
+    /// Goes through the remembered requests for tools, oldest first.
+    pub fn requests(&self) -> impl Iterator<Item = &Arc<ToolRequested>> {
+        self.requests.iter()
+    }
+
     /// Takes in what the model asked for: it is in the context from the next step on.
     pub fn apply_request(&mut self, requested: Arc<ToolRequested>, at: UnixMillis) {
         self.last_heard = at;

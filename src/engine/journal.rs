@@ -21,6 +21,7 @@
 //! piece under the lock, so that no push can slip between a failure and its consequences.
 
 mod durable;
+mod marks;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -30,12 +31,15 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use crate::core::ids::{NamespaceId, Seq, UnixMillis};
 use crate::engine::clock::Clock;
 use crate::store::{Log, StoreError, Unit};
 
 pub use durable::Durable;
 use durable::Waiter;
+use marks::Marks;
 pub use thread::{JournalThread, Unflushed};
 
 /// How the journal gathers and keeps.
@@ -191,6 +195,16 @@ impl Journal {
         self.keep_house(What::DropQueries { namespace, at });
     }
 
+    /// Notes that a namespace's log is on disk up to `seq`, as it was read back or made.
+    pub fn is_on_disk(&self, namespace: &NamespaceId, seq: Seq) {
+        self.0.marks.reach(namespace, seq);
+    }
+
+    /// Returns how far a namespace's log is on disk, to be looked at and waited for; ends with the journal.
+    pub fn follow(&self, namespace: &NamespaceId) -> watch::Receiver<Seq> {
+        self.0.marks.follow(namespace)
+    }
+
     /// Returns whether the log can be written.
     pub fn state(&self) -> StoreState {
         self.0.lock().state.clone()
@@ -264,6 +278,7 @@ struct Shared {
     work: Condvar,
     /// Whoever stops the thread waits here for its end.
     ended: Condvar,
+    marks: Marks,
 }
 
 /// The queue and what must change together with it.
@@ -293,7 +308,7 @@ impl Shared {
             figures: JournalFigures::default(),
             snapshots: BTreeMap::new(),
         };
-        Self { config, queue: Mutex::new(queue), work: Condvar::new(), ended: Condvar::new() }
+        Self { config, queue: Mutex::new(queue), work: Condvar::new(), ended: Condvar::new(), marks: Marks::default() }
     }
 
     /// No code panics while it holds the lock; if a bug makes some do so, going on serves better than a daemon of

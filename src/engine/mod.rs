@@ -5,6 +5,7 @@
 mod announce;
 pub mod clock;
 pub mod error;
+pub mod explain;
 mod export;
 pub mod handle;
 pub mod journal;
@@ -98,6 +99,7 @@ impl Engine {
         let handle = Arc::new(Handle::new(id.clone(), recovered.namespace.salt(), shared.clone(), sender));
         let journal = self.parts.journal.clone();
         journal.snapshot_is_of(id.clone(), recovered.start_at);
+        journal.is_on_disk(&id, recovered.last_seq);
         let writer = Writer::new(recovered, journal, shared);
         let thread = thread::Builder::new().name(format!("writer {id}")).spawn(move || writer.run(&inbox))?;
         threads.push(thread);

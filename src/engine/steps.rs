@@ -17,7 +17,7 @@ use crate::core::event::{
 };
 use crate::core::ids::{Alias, CallId, SessionId, StepId, ToolId};
 use crate::core::narrowing::Listing;
-use crate::core::planning::{self, Choice, StepAsk};
+use crate::core::planning::{self, Choice, Fate, StepAsk};
 use crate::core::policy::QueryRetention;
 use crate::core::privacy;
 use crate::core::recall::{self, Answer, Ask};
@@ -92,6 +92,8 @@ pub struct PlannedStep {
     pub pieces: Vec<Piece>,
     /// Counts and hint.
     pub listing: Listing,
+    /// What would have fitted, where nothing was found.
+    pub left_out: Vec<(ToolId, Fate)>,
     /// The session's block.
     pub block: Arc<Block>,
     /// Whether a refresh might change the block.
@@ -176,8 +178,10 @@ impl Handle {
                 }
             };
             let pieces = view.pieces(&spec, &planned.issued);
+            let left_out = planning::left_out(&view, &spec, ask, &planned);
             Ok(PlannedStep {
                 acks,
+                left_out,
                 breaks_cache: spec.delivery == Delivery::Tools && !pieces.is_empty(),
                 pieces,
                 listing,
@@ -379,14 +383,14 @@ impl Handle {
     }
 }
 
-fn open_only(session: &Session) -> Result<(), EngineError> {
+pub(super) fn open_only(session: &Session) -> Result<(), EngineError> {
     match session.ended() {
         None => Ok(()),
         Some(_) => Err(EngineError::SessionEnded(session.id().clone())),
     }
 }
 
-fn block_of(session: &Session) -> Result<Arc<Block>, EngineError> {
+pub(super) fn block_of(session: &Session) -> Result<Arc<Block>, EngineError> {
     session.block().cloned().ok_or_else(|| EngineError::UnknownSession(session.id().clone()))
 }
 

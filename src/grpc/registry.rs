@@ -13,7 +13,7 @@ use super::{Api, in_background, words};
 use crate::core::admission::change::Difference;
 use crate::core::admission::{self};
 use crate::core::definition::DerivedField;
-use crate::core::event::{Event, MoveCause, ToolAction, ToolChanged};
+use crate::core::event::{MoveCause, ToolAction, ToolChanged};
 use crate::core::ids::{NamespaceId, Seq, ToolId, Version};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Admission, Batch, Registration};
@@ -244,7 +244,7 @@ impl Api {
         let engine = self.engine.clone();
         let moves = in_background(move || engine.read_moves(&space, tool.as_ref(), before, size + 1)).await??;
         let has_more = moves.len() > size;
-        let transitions: Vec<proto::Transition> = moves.iter().take(size).filter_map(transition).collect();
+        let transitions: Vec<proto::Transition> = moves.iter().take(size).filter_map(convert::transition).collect();
         let last = transitions.last().filter(|_| has_more).map(|last| last.sequence.to_string());
         Ok(proto::ListTransitionsResponse { transitions, next_page_token: last.unwrap_or_default() })
     }
@@ -319,22 +319,5 @@ fn record(namespace: &Namespace, id: &ToolId) -> Option<proto::ToolRecord> {
         heat: namespace.heat_key(id) as f64 / (1u64 << 30) as f64,
         resident: namespace.pool().members().contains(id),
         pinned: entry.is_pinned(),
-    })
-}
-
-fn transition(record: &crate::core::event::Record) -> Option<proto::Transition> {
-    let Event::ToolMoved(moved) = &record.event else { return None };
-    let diagnosis = moved.diagnosis.as_ref().and_then(|diagnosis| serde_json::to_vec(diagnosis).ok());
-    Some(proto::Transition {
-        sequence: record.seq.0,
-        time: Some(convert::timestamp(record.at)),
-        tool: Some(convert::tool_ref(&moved.tool, Version(0))),
-        old_state: moved.old.map_or(proto::ToolState::Unspecified, proto::ToolState::from).into(),
-        new_state: proto::ToolState::from(moved.new).into(),
-        cause: proto::MoveCause::from(moved.cause).into(),
-        actor: moved.actor.clone(),
-        reason: moved.reason.clone(),
-        until_time: moved.until.map(convert::timestamp),
-        diagnosis: diagnosis.unwrap_or_default().into(),
     })
 }

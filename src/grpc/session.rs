@@ -12,7 +12,7 @@ use super::convert::{self, namespace, session_id, step_id};
 use super::read::{BATCH, NAMES, check_present, must_have, own_tools, present, reports, selecting_nothing, selectors};
 use super::status::Fields;
 use super::stream::Messages;
-use super::{Api, history, in_background, words};
+use super::{Api, history, in_background, read, words};
 use crate::core::block::{self};
 use crate::core::checking::{CallKind, Checked, RawCall};
 use crate::core::event::{Block, Delivery, Format, Origin, PoolSpec, SessionSpec, StepPlanned};
@@ -20,7 +20,6 @@ use crate::core::ids::{Alias, CallId, Generation, SessionId, UnixMillis};
 use crate::core::planning::StepAsk;
 use crate::core::recall::Ask;
 use crate::core::render::Form;
-use crate::core::retrieval::Query;
 use crate::core::session::Session;
 use crate::engine::steps::{Reported, SessionStatus};
 use crate::engine::{EngineError, Handle};
@@ -92,6 +91,13 @@ impl SessionService for Api {
         request: Request<proto::GetSessionRequest>,
     ) -> Result<Response<proto::GetSessionResponse>, Status> {
         self.serve("/toolcrib.v1.SessionService/GetSession", self.get(request.into_inner())).await
+    }
+
+    async fn explain(
+        &self,
+        request: Request<proto::ExplainRequest>,
+    ) -> Result<Response<proto::ExplainResponse>, Status> {
+        self.serve("/toolcrib.v1.SessionService/Explain", self.why(request.into_inner())).await
     }
 
     async fn list_sessions(
@@ -222,14 +228,9 @@ impl Api {
 
         let handle = self.engine.namespace(&space)?;
         let metrics = self.metrics.namespace(&space);
-        let query = request.query.as_ref();
         let ask = StepAsk {
             key: &request.key,
-            query: Query {
-                user: query.map_or("", |query| &query.user),
-                model: query.map_or("", |query| &query.model),
-                goal: query.map_or("", |query| &query.goal),
-            },
+            query: read::query(request.query.as_ref()),
             present: present(&handle.view(), request.present.as_ref()),
             max_tools: request.max_tools,
             max_tokens: request.max_tokens,
@@ -254,6 +255,7 @@ impl Api {
             degraded: String::new(),
             acks: convert::acks(&step.acks),
             breaks_cache: step.breaks_cache,
+            excluded: convert::left_out(&step.view, &step.left_out),
         })
     }
 
@@ -288,6 +290,7 @@ impl Api {
             issued: convert::offers(&recalled.view, &recalled.spec, &answer.issued),
             listing: Some(convert::listing(&answer.listing)),
             nearest: convert::names(&answer.nearest),
+            excluded: convert::left_out(&recalled.view, &answer.left_out),
         })
     }
 

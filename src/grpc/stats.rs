@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::ops::ControlFlow;
 use std::str::FromStr;
+use std::time::Duration;
 
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
@@ -18,6 +19,7 @@ use crate::core::namespace::{Rank, ToolOrder, ToolStat};
 use crate::offline::demand::Demand;
 use crate::proto;
 use crate::proto::stats_service_server::StatsService;
+use crate::telemetry::metrics::Shed;
 
 /// Most tools that figures are given of.
 const TOP: usize = 1_000;
@@ -31,6 +33,7 @@ const EXPORT_QUEUE: usize = 4;
 #[tonic::async_trait]
 impl StatsService for Api {
     type ExportTrafficStream = Messages<proto::ExportTrafficResponse>;
+    type WatchStream = Messages<proto::WatchResponse>;
 
     async fn get_stats(
         &self,
@@ -51,6 +54,16 @@ impl StatsService for Api {
         request: Request<proto::ExportTrafficRequest>,
     ) -> Result<Response<Self::ExportTrafficStream>, Status> {
         self.serve_stream("/toolcrib.v1.StatsService/ExportTraffic", self.export(request.into_inner())).await
+    }
+
+    async fn watch(&self, request: Request<proto::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let permit = self.watches.clone().try_acquire_owned().map_err(|_| {
+            self.metrics.shed(Shed::Watches);
+            status::overloaded("as many watches are open as limits.watches allows; end one, or try again")
+        });
+        let most = Duration::from_secs(self.limits.watch_secs);
+        self.stream_within("/toolcrib.v1.StatsService/Watch", most, permit, self.begin_watch(request.into_inner()))
+            .await
     }
 }
 

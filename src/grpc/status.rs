@@ -99,9 +99,15 @@ pub fn overloaded(message: &str) -> Status {
     status(Code::ResourceExhausted, ErrorReason::Overloaded, message, details)
 }
 
-/// A request, or a stream, that took longer than it may. What it asked for may have been done, or be done yet.
+/// A request that took longer than it may. What it asked for may have been done, or be done yet.
 pub fn too_late(most: Duration) -> Status {
     let message = format!("not done within {} s; send a change again with the same request_id", most.as_secs());
+    status(Code::DeadlineExceeded, ErrorReason::Deadline, message, ErrorDetails::new())
+}
+
+/// A stream that was open for as long as it may be.
+pub fn stream_over(most: Duration) -> Status {
+    let message = format!("ended after {} s, the most there are; ask again behind what was read", most.as_secs());
     status(Code::DeadlineExceeded, ErrorReason::Deadline, message, ErrorDetails::new())
 }
 

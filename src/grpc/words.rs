@@ -68,6 +68,9 @@ sent_words!(event::RequestResult => proto::RequestResult {
 sent_words!(event::OutcomeResult => proto::OutcomeResult { Applied, Duplicate, Late, Ignored, NotStored });
 sent_words!(event::AdmissionResult => proto::AdmissionResult { Admitted, Unchanged, Flagged, Refused });
 sent_words!(change::ChangeClass => proto::ChangeClass { Cosmetic, Compatible, Breaking });
+sent_words!(event::PoolReason => proto::PoolReason {
+    Score, Seeded, Pinned, FilledSlot, Outranked, Unavailable, FewerSlots
+});
 sent_words!(event::Place => proto::Place { Tools, System, Messages, ToolResult });
 sent_words!(event::CacheBreak => proto::CacheBreak { Tools, Other, Expired, Unknown });
 sent_words!(event::SessionEnd => proto::SessionEnd { Closed, Expired });

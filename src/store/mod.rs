@@ -108,6 +108,15 @@ pub trait Log: Send + 'static {
     fn checkpoint(&mut self) -> Result<(), StoreError>;
 }
 
+/// Some records of a stretch of the log.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Passage {
+    /// Those that were asked for, in order.
+    pub records: Vec<Record>,
+    /// The end of the stretch that was looked through.
+    pub reached: Seq,
+}
+
 /// The reader's side, for recovery and export.
 pub trait Reader: Send + Sync + 'static {
     /// Returns the namespaces that have a log, by name.
@@ -127,6 +136,21 @@ pub trait Reader: Send + Sync + 'static {
         after: Seq,
         each: &mut dyn FnMut(Record, Option<QueryBody>) -> ControlFlow<()>,
     ) -> Result<(), StoreError>;
+
+    /// Returns where a namespace's log begins; `None` where it has none.
+    fn first(&self, namespace: &NamespaceId) -> Result<Option<Seq>, StoreError>;
+
+    /// Returns the records of some kinds (event names, as `kind` has them) behind `after` and not behind `through`, in
+    /// order.
+    ///
+    /// Bounded as a piece of [`Reader::records`] is: where that cuts it short, [`Passage::reached`] says how far it goes.
+    fn of_kinds(
+        &self,
+        namespace: &NamespaceId,
+        after: Seq,
+        through: Seq,
+        kinds: &[&str],
+    ) -> Result<Passage, StoreError>;
 
     /// Returns the newest transitions before a place in the log, of one tool or of all, newest first.
     fn moves(

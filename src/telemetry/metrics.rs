@@ -135,10 +135,12 @@ pub enum Shed {
     LogBuffer,
     /// Sessions open at once.
     Sessions,
+    /// Watches at once.
+    Watches,
 }
 
 impl Word for Shed {
-    const ALL: &'static [Self] = &[Self::Requests, Self::Connections, Self::LogBuffer, Self::Sessions];
+    const ALL: &'static [Self] = &[Self::Requests, Self::Connections, Self::LogBuffer, Self::Sessions, Self::Watches];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -146,6 +148,7 @@ impl Word for Shed {
             Self::Connections => "connections",
             Self::LogBuffer => "log_buffer",
             Self::Sessions => "sessions",
+            Self::Watches => "watches",
         }
     }
 }

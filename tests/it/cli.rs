@@ -153,6 +153,7 @@ fn every_answer_is_one_json_object() {
         "session list",
         "plan --session s1 --query issue --present a,b",
         "request create_issue --session s1",
+        "explain --session s1 --query issue --tool read_file --limit 3",
         "session show s1 --pieces",
         "session refresh s1",
         "policy get",
@@ -174,6 +175,62 @@ fn every_answer_is_one_json_object() {
         assert!(!for_people.stdout.is_empty(), "{look}");
     }
     daemon.json("session close s1");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn explain_says_in_its_first_line_why_a_tool_is_not_issued() {
+    let mut daemon = Serve::start();
+    fs::write(daemon.dir.path().join("tools.jsonl"), CATALOG).expect("a catalog");
+    daemon.run("import tools.jsonl");
+    daemon.run("tool quarantine read_file --reason broken");
+    let explained = daemon.run("explain --query read --tool read_file");
+    let text = String::from_utf8(explained.stdout).expect("text");
+    let first = text.lines().next().expect("a line");
+    assert!(
+        first.starts_with("fs__read_file is not issued: quarantined: is out of order at the moment, since 2"),
+        "{text}"
+    );
+    assert!(first.contains("(quarantined_by_hand: broken)"), "{text}");
+    assert!(text.contains("next: mend it, then: toolcrib tool repair fs/read_file"), "{text}");
+    assert!(text.contains("left out      1 quarantined (1 match)"), "{text}");
+    let unknown = daemon.run("explain --query read --tool raed_file");
+    assert_eq!(unknown.status.code(), Some(1));
+    let text = String::from_utf8(unknown.stdout).expect("text");
+    assert!(text.starts_with("raed_file is not issued: unknown: no such tool is registered.\n"), "{text}");
+    assert!(text.contains("Nearest: fs__read_file"), "{text}");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn watch_prints_a_line_for_each_event_and_ends_well_when_interrupted() {
+    let mut daemon = Serve::start();
+    fs::write(daemon.dir.path().join("tools.jsonl"), CATALOG).expect("a catalog");
+    daemon.run("import tools.jsonl");
+    let mut watching = toolcrib(daemon.dir.path())
+        .args(["watch", "--json", "--after", "1", "--addr", &daemon.addr])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a watch");
+    let mut lines = BufReader::new(watching.stdout.take().expect("its lines")).lines();
+    let mut next = || -> Value {
+        let line = lines.next().expect("it goes on").expect("a line");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"))
+    };
+    assert_eq!(next()["kind"], "started");
+    let admitted = next();
+    assert_eq!((&admitted["kind"], &admitted["event"]["total"]), (&"admissions".into(), &3.into()), "{admitted}");
+    daemon.run("tool retire read_file");
+    let retired = loop {
+        let event = next();
+        if event["event"]["new_state"] == "retired" {
+            break event;
+        }
+    };
+    assert_eq!(retired["event"]["sequence"], retired["sequence"], "{retired}");
+    let kill = format!("kill -INT {}", watching.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    assert_eq!(watching.wait().expect("an end").code(), Some(0));
     assert_eq!(daemon.stop(), Some(0));
 }
 

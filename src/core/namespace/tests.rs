@@ -2,6 +2,7 @@
 
 mod checks;
 mod directory;
+mod explain;
 mod figures;
 mod frozen;
 mod history;

@@ -371,3 +371,22 @@ fn start_on(path: &Path) -> (Journal, JournalThread) {
     let (log, _) = sqlite::open(path).unwrap();
     start(Box::new(log), JournalConfig { flush: NEVER, ..JournalConfig::default() })
 }
+
+#[test]
+fn whoever_follows_a_log_sees_what_is_on_disk_and_nothing_before_that() {
+    let fixture = Fixture::new();
+    let mut on_disk = fixture.journal.follow(&"a".into());
+    fixture.journal.is_on_disk(&"a".into(), Seq(3));
+    assert!(on_disk.has_changed().unwrap());
+    assert_eq!(*on_disk.borrow_and_update(), Seq(3));
+    fixture.will.fail_with(Some(StoreError::Full));
+    fixture.journal.push_durable(traffic("a", 4..=6)).unwrap().wait().unwrap_err();
+    assert!(!on_disk.has_changed().unwrap(), "what is only in memory is not told");
+    fixture.will.fail_with(None);
+    fixture.until_writable();
+    assert_eq!(*on_disk.borrow_and_update(), Seq(6));
+    fixture.journal.push_durable(traffic("b", 1..=9)).unwrap().wait().unwrap();
+    assert!(!on_disk.has_changed().unwrap(), "another namespace's log is no news");
+    fixture.thread.stop(PATIENCE).unwrap();
+    assert!(on_disk.has_changed().is_err(), "nothing more will come");
+}

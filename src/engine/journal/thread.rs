@@ -100,6 +100,7 @@ impl Drop for AtEnd {
         queue.entries.clear();
         queue.figures.lost_events += queue.figures.queued_events as u64;
         queue.figures.queued_events = 0;
+        self.0.marks.close();
         self.0.ended.notify_all();
     }
 }
@@ -217,6 +218,7 @@ impl Writer {
         if !units.is_empty() {
             let start = self.clock.monotonic();
             self.log.append(&units)?;
+            self.shared.marks.written(&units);
             (self.on_commit)(self.clock.monotonic() - start, n_events);
             let mut queue = self.shared.lock();
             queue.figures.queued_events -= n_events;

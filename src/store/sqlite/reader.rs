@@ -10,10 +10,13 @@ use super::{open_for_reading, refuse_unknown};
 use crate::core::event::Record;
 use crate::core::ids::{NamespaceId, Seq, ToolId, UnixMillis};
 use crate::store::migrations::{self, Schema};
-use crate::store::{QueryBody, Reader, Snapshot, StoreError, codec};
+use crate::store::{Passage, QueryBody, Reader, Snapshot, StoreError, codec};
 
 /// Rows read at a time: enough that opening a statement does not count.
 const PIECE_ROWS: i64 = 1_024;
+
+/// Rows that one search for kinds looks through: a long read would keep the writer from its checkpoints.
+const STRETCH_ROWS: u64 = 8_192;
 
 /// A piece ends early at this many bytes of bodies, since one row may be a block of a megabyte.
 const PIECE_BYTES: usize = 4 << 20;
@@ -109,6 +112,31 @@ impl Reader for SqliteReader {
         }
     }
 
+    fn first(&self, namespace: &NamespaceId) -> Result<Option<Seq>, StoreError> {
+        self.read(|connection| {
+            let first = connection.query_row(
+                "SELECT min(seq) FROM events WHERE namespace = (SELECT id FROM namespaces WHERE name = ?1)",
+                [namespace.as_str()],
+                |row| row.get::<_, Option<i64>>(0),
+            )?;
+            Ok(first.map(|seq| Seq(seq.cast_unsigned())))
+        })
+    }
+
+    fn of_kinds(
+        &self,
+        namespace: &NamespaceId,
+        after: Seq,
+        through: Seq,
+        kinds: &[&str],
+    ) -> Result<Passage, StoreError> {
+        let through = through.min(Seq(after.0.saturating_add(STRETCH_ROWS)));
+        let (lines, is_cut) = self.read(|connection| read_kinds(connection, namespace, after, through, kinds))?;
+        let last = lines.last().map(|line| line.seq);
+        let records = understand_all(lines, namespace)?;
+        Ok(Passage { records, reached: last.filter(|_| is_cut).unwrap_or(through) })
+    }
+
     fn moves(
         &self,
         namespace: &NamespaceId,
@@ -117,16 +145,50 @@ impl Reader for SqliteReader {
         limit: usize,
     ) -> Result<Vec<Record>, StoreError> {
         let lines = self.read(|connection| read_moves(connection, namespace, tool, before, limit))?;
-        let mut records = Vec::new();
-        for line in lines {
-            let seq = line.seq;
-            let (record, _) = line.understand().map_err(|error| StoreError::Corrupt {
-                detail: format!("record {seq} of namespace {namespace}: {error}"),
-            })?;
-            records.push(record);
-        }
-        Ok(records)
+        understand_all(lines, namespace)
     }
+}
+
+fn understand_all(lines: Vec<Line>, namespace: &NamespaceId) -> Result<Vec<Record>, StoreError> {
+    let mut records = Vec::new();
+    for line in lines {
+        let seq = line.seq;
+        let (record, _) = line.understand().map_err(|error| StoreError::Corrupt {
+            detail: format!("record {seq} of namespace {namespace}: {error}"),
+        })?;
+        records.push(record);
+    }
+    Ok(records)
+}
+
+/// Reads the rows of some kinds in a stretch of the log, and says whether it stopped before the end of it.
+fn read_kinds(
+    connection: &Connection,
+    namespace: &NamespaceId,
+    after: Seq,
+    through: Seq,
+    kinds: &[&str],
+) -> rusqlite::Result<(Vec<Line>, bool)> {
+    let mut statement = connection.prepare_cached(
+        "SELECT seq, at_ms, kind, body FROM events
+         WHERE namespace = (SELECT id FROM namespaces WHERE name = ?1) AND seq > ?2 AND seq <= ?3
+           AND kind IN (SELECT value FROM json_each(?4))
+         ORDER BY seq",
+    )?;
+    let kinds = serde_json::json!(kinds).to_string();
+    let mut rows = statement.query(params![namespace.as_str(), place(after), place(through), kinds])?;
+    let mut lines = Vec::new();
+    let mut bytes = 0;
+    while let Some(row) = rows.next()? {
+        let at = UnixMillis(row.get(1)?);
+        let line = Line { seq: seq_at(row, 0)?, at, kind: row.get(2)?, body: row.get(3)?, query: None };
+        bytes += line.body.len();
+        lines.push(line);
+        if bytes >= PIECE_BYTES {
+            return Ok((lines, true));
+        }
+    }
+    Ok((lines, false))
 }
 
 /// Reads a page of transitions whole.

@@ -420,3 +420,25 @@ fn a_transaction_that_a_kill_left_half_done_is_rolled_back() {
     let (_log, reader) = open(&killed).unwrap();
     assert_eq!(read_all(&reader, "a", 0).len(), 500);
 }
+
+#[test]
+fn records_of_some_kinds_come_in_order_and_a_long_stretch_comes_in_parts() {
+    let mut fixture = Fixture::new();
+    let space = NamespaceId::from("a");
+    assert_eq!(fixture.reader.first(&space).unwrap(), None);
+    let mut units = Vec::new();
+    for start in [1, 3_001, 6_001] {
+        units.extend([change("a", start), traffic("a", start + 1..=start + 2_999)]);
+    }
+    append(&mut fixture.log, &units).unwrap();
+    assert_eq!(fixture.reader.first(&space).unwrap(), Some(Seq(1)));
+    let kind = "policy_set";
+    let seqs = |records: &[Record]| records.iter().map(|record| record.seq.0).collect::<Vec<_>>();
+    let first = fixture.reader.of_kinds(&space, Seq(0), Seq(9_000), &[kind]).unwrap();
+    assert_eq!((seqs(&first.records), first.reached), (vec![1, 3_001, 6_001], Seq(8_192)));
+    let rest = fixture.reader.of_kinds(&space, first.reached, Seq(9_000), &[kind]).unwrap();
+    assert_eq!((seqs(&rest.records), rest.reached), (vec![], Seq(9_000)));
+    let behind = fixture.reader.of_kinds(&space, Seq(3_001), Seq(6_000), &[kind]).unwrap();
+    assert_eq!((seqs(&behind.records), behind.reached), (vec![], Seq(6_000)));
+    assert_eq!(fixture.reader.of_kinds(&space, Seq(0), Seq(10), &[]).unwrap().records, []);
+}

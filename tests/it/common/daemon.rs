@@ -259,6 +259,12 @@ impl TestDaemon {
         self.stats.get_stats(request).await.expect("figures").into_inner().figures.remove(0)
     }
 
+    /// Cuts the log: what stands up to a place is gone, as an operator's retention leaves it.
+    pub fn cut_log(&self, through: u64) {
+        let store = rusqlite::Connection::open(database(self.dir.path())).expect("the store");
+        store.execute("DELETE FROM events WHERE seq <= ?1", [through as i64]).expect("rows go");
+    }
+
     /// Returns what the store holds of queries, oldest first.
     pub fn kept_queries(&self) -> Vec<QueryBody> {
         let reader = SqliteReader::open(&database(self.dir.path())).expect("the store");
