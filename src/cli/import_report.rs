@@ -29,13 +29,13 @@ pub(super) struct Show<'s> {
 
 /// Returns whether anything changed, or would.
 pub(super) fn changes(answer: &ImportToolsResponse) -> bool {
-    n_changed(answer) + counts(answer).new > 0 || answer.withdrawn > 0 || answer.returned_total > 0
+    n_changed(answer) + counts(answer).added > 0 || answer.withdrawn > 0 || answer.returned_total > 0
 }
 
 /// Returns whether an import failed: nothing came in, or a source has no tool left.
 pub(super) fn has_failed(answer: &ImportToolsResponse) -> bool {
     let counts = counts(answer);
-    let n_in = counts.unchanged + counts.new + n_changed(answer);
+    let n_in = counts.unchanged + counts.added + n_changed(answer);
     answer.turned_away || !answer.empty_sources.is_empty() || (counts.refused > 0 && n_in == 0)
 }
 
@@ -57,7 +57,7 @@ pub(super) fn to_json(answer: &ImportToolsResponse, is_dry_run: bool) -> Value {
         "unchanged": counts.unchanged,
         "flagged": counts.flagged,
         "refused": counts.refused,
-        "new": counts.new,
+        "added": counts.added,
         "cosmetic": counts.cosmetic,
         "compatible": counts.compatible,
         "breaking": counts.breaking,
@@ -95,7 +95,7 @@ pub(super) fn describe(answer: &ImportToolsResponse, show: &Show<'_>) -> String 
     let back = answer.returned.iter().map(|tool| format!("+ {} is back", json::tool_name(Some(tool))));
     push_some(&mut text, back, answer.returned_total.into(), "back", show);
     let new = named(|a| is_taken(a) && a.change() == crate::proto::ChangeClass::Unspecified);
-    push_some(&mut text, new.map(|a| addition(a, show)), total.new, "new", show);
+    push_some(&mut text, new.map(|a| addition(a, show)), total.added, "new", show);
     if is_news {
         let passed = answer
             .passed_over
@@ -147,7 +147,7 @@ fn sum(answer: &ImportToolsResponse) -> String {
             parts.push(format!("{} {what}", count(n)));
         }
     };
-    put(counts.new, "new");
+    put(counts.added, "new");
     put(counts.breaking, "changed (breaking)");
     put(counts.compatible, "changed (compatible)");
     put(counts.cosmetic, "changed (cosmetic)");

@@ -285,7 +285,7 @@ fn counts(admissions: &[Admission], n_repeated: usize, n_passed_over: usize) -> 
         unchanged: count(AdmissionResult::Unchanged),
         flagged: count(AdmissionResult::Flagged),
         refused: count(AdmissionResult::Refused),
-        new: taken(None),
+        added: taken(None),
         cosmetic: taken(Some(ChangeClass::Cosmetic)),
         compatible: taken(Some(ChangeClass::Compatible)),
         breaking: taken(Some(ChangeClass::Breaking)),

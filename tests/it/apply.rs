@@ -49,7 +49,7 @@ const LINE: &str = r#"{"name":"fs__cat","description":"Shows a file of the disk.
 async fn the_example_is_taken_in_and_a_second_time_there_is_nothing_to_do() {
     let mut daemon = TestDaemon::start().await;
     let said = json(&daemon, "apply -f examples/catalog --dry-run", 0).await;
-    assert_eq!((&said["tools"]["new"], &said["policy"][0]["new"]), (&Value::from(2), &Value::from("8")), "{said}");
+    assert_eq!((&said["tools"]["added"], &said["policy"][0]["new"]), (&Value::from(2), &Value::from("8")), "{said}");
     assert_eq!(hashes_or_none(&mut daemon).await, None, "a dry run makes no namespace");
     let done = text(&daemon, "apply -f examples/catalog", 0).await;
     for part in ["policy: hot_pool.slots 10 -> 8\n", "tools: 2 new\n", "  + github/create_issue\n"] {

@@ -78,7 +78,7 @@ async fn a_dry_run_says_what_the_import_then_does_and_changes_nothing() {
     let done = import(&daemon, &first).await;
     assert_eq!((said.durable, done.durable), (false, true));
     assert_eq!(ImportToolsResponse { durable: true, ..said }, done);
-    assert_eq!(done.counts.map(|counts| (counts.new, counts.refused)), Some((3, 1)));
+    assert_eq!(done.counts.map(|counts| (counts.added, counts.refused)), Some((3, 1)));
 
     let mut changed = tool("b");
     changed["description"] = json!("Does b, and does it well, with the thing that is named.");
@@ -89,7 +89,7 @@ async fn a_dry_run_says_what_the_import_then_does_and_changes_nothing() {
     let done = import(&daemon, &second).await;
     assert_eq!(ImportToolsResponse { durable: true, ..said }, done);
     let counts = done.counts.expect("counts");
-    assert_eq!((counts.new, counts.cosmetic, counts.unchanged, done.withdrawn), (1, 1, 1, 1));
+    assert_eq!((counts.added, counts.cosmetic, counts.unchanged, done.withdrawn), (1, 1, 1, 1));
     assert_eq!(names(&done.vanished), ["c"]);
     let changed = done.admissions.iter().find(|a| a.change() == ChangeClass::Cosmetic).expect("the changed tool");
     assert_eq!(changed.differences[0].field, "description");
@@ -260,7 +260,7 @@ async fn what_a_provider_runs_is_named_and_the_functions_beside_it_are_taken() {
           "parameters": { "type": "object", "properties": { "city": { "type": "string" } } } },
     ] });
     let answer = send(&daemon, target(), &request.to_string()).await.expect("an import");
-    assert_eq!(answer.counts.map(|counts| (counts.new, counts.refused, counts.passed_over)), Some((1, 0, 1)));
+    assert_eq!(answer.counts.map(|counts| (counts.added, counts.refused, counts.passed_over)), Some((1, 0, 1)));
     assert_eq!(answer.passed_over[0].name, "web_search");
     assert_eq!(tools(&mut daemon).await["now"].1, ToolState::Active);
     daemon.stop().await;
