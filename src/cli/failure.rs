@@ -106,6 +106,7 @@ fn next_step(reason: ErrorReason, shell: &Shell) -> String {
         | ErrorReason::SessionDiffers
         | ErrorReason::RequestDiffers
         | ErrorReason::ActionNotPossible
+        | ErrorReason::HashMismatch
         | ErrorReason::TooManySessions => String::new(),
     }
 }

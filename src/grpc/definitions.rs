@@ -9,8 +9,8 @@ use super::status::Fields;
 use crate::core::admission::{self, Checked, JsonRefusal, Violation, ViolationCode, parse_json};
 use crate::core::definition::{Definition, Json};
 use crate::core::event::AdmissionResult;
-use crate::core::ids::{ToolId, Version};
-use crate::core::namespace::commands::Admission;
+use crate::core::ids::{Digest, ToolId, Version};
+use crate::core::namespace::commands::{Admission, AdmissionEffect};
 use crate::core::policy::AdmissionPolicy;
 use crate::import::{self, Shape};
 use crate::proto;
@@ -98,7 +98,12 @@ fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
         violations,
         warnings: Vec::new(),
         measured_tokens: 0,
+        hash: Digest::of(b""),
+        before: None,
         change: None,
+        effect: AdmissionEffect::Nothing,
+        waits: None,
+        stops_waiting: None,
     }
 }
 

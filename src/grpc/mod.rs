@@ -7,6 +7,7 @@ mod convert;
 mod definitions;
 mod policy;
 mod read;
+mod records;
 mod registry;
 mod session;
 mod stats;

@@ -259,7 +259,7 @@ fn busiest(namespace: &Namespace, top: usize) -> Vec<ToolId> {
 
 fn tool_stat(namespace: &Namespace, tool: &ToolId, exposure: Exposure) -> proto::ToolStat {
     let entry = namespace.registry().get(tool);
-    let version = entry.map(|entry| entry.current().admitted().version).unwrap_or_default();
+    let version = entry.and_then(|entry| entry.current()).map(|shown| shown.admitted().version).unwrap_or_default();
     proto::ToolStat {
         tool: Some(convert::tool_ref(tool, version)),
         state: entry.map_or(proto::ToolState::Unspecified, |entry| entry.state().into()).into(),
