@@ -3,6 +3,7 @@
 
 mod common;
 
+mod approval;
 mod architecture;
 mod cli;
 mod crash;
