@@ -275,7 +275,8 @@ impl Api {
         let mut rest = found.into_iter().filter(|id| after.as_ref().is_none_or(|after| *id > after)).cloned();
         let page: Vec<ToolId> = rest.by_ref().take(size).collect();
         let next_page_token = page.last().filter(|_| rest.next().is_some()).map(ToolId::to_string).unwrap_or_default();
-        let tools = handle.look(move |namespace| page.iter().filter_map(|id| records::record(namespace, id)).collect()).await?;
+        let tools =
+            handle.look(move |namespace| page.iter().filter_map(|id| records::record(namespace, id)).collect()).await?;
         Ok(proto::ListToolsResponse { tools, next_page_token, total_size })
     }
 

@@ -487,9 +487,8 @@ fn checked_call(spec: &SessionSpec, checked: &Checked) -> proto::CheckedCall {
         pieces: convert::pieces(&checked.pieces),
         issued: issued.collect(),
         nearest: convert::names(&checked.nearest),
-        stale: checked.stale.map(|stale| proto::StaleVersion {
-            current_version: stale.current.0,
-            arguments_fit: stale.fits_current,
-        }),
+        stale: checked
+            .stale
+            .map(|stale| proto::StaleVersion { current_version: stale.current.0, arguments_fit: stale.fits_current }),
     }
 }

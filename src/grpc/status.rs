@@ -200,7 +200,9 @@ impl From<Refusal> for Status {
             Refusal::HashDiffers { tool, action: _, expected } => plain(
                 Code::FailedPrecondition,
                 ErrorReason::HashMismatch,
-                format!("what is served of {tool} has the hash {expected}; look at it with `toolcrib tool show {tool}`"),
+                format!(
+                    "what is served of {tool} has the hash {expected}; look at it with `toolcrib tool show {tool}`"
+                ),
             ),
             Refusal::NoOpenFlags(tool) => plain(
                 Code::FailedPrecondition,

@@ -65,7 +65,9 @@ mod tests {
 
     use super::*;
     use crate::core::definition::{Definition, Json};
-    use crate::core::event::{Admitted, Diagnosis, Flag, MoveCause, SessionClosed, ToolMoved, ToolState, ToolsRegistered, WaitCause, Word};
+    use crate::core::event::{
+        Admitted, Diagnosis, Flag, MoveCause, SessionClosed, ToolMoved, ToolState, ToolsRegistered, WaitCause, Word,
+    };
     use crate::core::ids::{Digest, ToolId, Version};
 
     fn quarantined(heat: f64) -> Event {

@@ -148,11 +148,7 @@ async fn real_catalog(daemon: &mut TestDaemon) -> Vec<ToolDefinition> {
     tools
 }
 
-async fn list(
-    daemon: &mut TestDaemon,
-    namespace: &str,
-    filter: impl FnOnce(&mut ListToolsRequest),
-) -> Vec<ToolRecord> {
+async fn list(daemon: &mut TestDaemon, namespace: &str, filter: impl FnOnce(&mut ListToolsRequest)) -> Vec<ToolRecord> {
     let mut request = ListToolsRequest { namespace: namespace.into(), page_size: 1_000, ..Default::default() };
     filter(&mut request);
     let mut records = Vec::new();
@@ -177,8 +173,7 @@ async fn register(daemon: &mut TestDaemon, tools: &[ToolDefinition]) -> Vec<Admi
 }
 
 async fn block_of(daemon: &mut TestDaemon, session: &str) -> Vec<Piece> {
-    let request =
-        ReadSessionRequest { namespace: NAMESPACE.into(), session_id: session.into(), ..Default::default() };
+    let request = ReadSessionRequest { namespace: NAMESPACE.into(), session_id: session.into(), ..Default::default() };
     let mut stream = daemon.sessions.read_session(request).await.expect("a stream").into_inner();
     let mut pieces = Vec::new();
     while let Some(message) = stream.message().await.expect("the stream goes on") {
@@ -340,8 +335,7 @@ async fn an_operator_sees_what_differs_approves_it_and_accepts_its_flag() {
     let admission = daemon.register(vec![linked.clone()]).await.admissions.remove(0);
     assert_eq!((admission.result(), admission.wait_cause()), (AdmissionResult::Pending, WaitCause::Flagged));
 
-    let request =
-        DiffToolRequest { namespace: NAMESPACE.into(), tool: Some(reference(&id)), ..Default::default() };
+    let request = DiffToolRequest { namespace: NAMESPACE.into(), tool: Some(reference(&id)), ..Default::default() };
     let diff = daemon.registry.diff_tool(request.clone()).await.expect("a comparison").into_inner();
     assert_eq!((diff.from_version, diff.to_version, diff.change()), (1, 2, ChangeClass::Cosmetic));
     assert_eq!(diff.differences.iter().map(|one| &*one.field).collect::<Vec<_>>(), ["description"]);

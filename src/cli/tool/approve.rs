@@ -29,7 +29,9 @@ pub(super) async fn run(args: ApproveArgs, shell: &Shell) -> anyhow::Result<u8> 
     let mut text = format!("{}; version {version} is served", change::describe(&record));
     if record.flags.iter().any(|flag| !flag.accepted) {
         let name = json::tool_name(record.tool.as_ref());
-        text.push_str(&format!("\nIt is flagged; a false alarm is ended with `toolcrib tool accept {name} --note TEXT`"));
+        text.push_str(&format!(
+            "\nIt is flagged; a false alarm is ended with `toolcrib tool accept {name} --note TEXT`"
+        ));
     }
     change::print(shell, &changed, &text)
 }

@@ -25,6 +25,7 @@ pub(super) struct Args {
 /// Prints the tool.
 pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     let remote = shell.connect().await?;
+    let mut named = args.version;
     let tool = ToolRef { version: args.version, ..find::find(&remote, &args.name).await? };
     let mut request = GetToolRequest { namespace: remote.namespace.clone(), tool: Some(tool) };
     let mut shown = remote.registry().get_tool(request.clone()).await?.into_inner();
@@ -33,7 +34,8 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         let Some(waiting) = waiting else {
             bail!("nothing of {} waits for approval; `toolcrib tool list --waiting` shows what does", args.name);
         };
-        request.tool = request.tool.map(|tool| ToolRef { version: waiting.version, ..tool });
+        named = waiting.version;
+        request.tool = request.tool.map(|tool| ToolRef { version: named, ..tool });
         shown = remote.registry().get_tool(request).await?.into_inner();
     }
     let value = json!({
@@ -41,11 +43,12 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         "definition": shown.definition.as_ref().map(json::definition),
         "slim_schema": json::embedded(&shown.slim_schema),
     });
-    shell.print(&value, &describe(&shown))?;
+    shell.print(&value, &describe(&shown, named))?;
     Ok(DONE)
 }
 
-fn describe(shown: &GetToolResponse) -> String {
+/// Writes the entry and the definition; `named` is the version that was asked for, 0 for none.
+fn describe(shown: &GetToolResponse, named: u32) -> String {
     let record = shown.record.clone().unwrap_or_default();
     let definition = shown.definition.clone().unwrap_or_default();
     let why = [json::cause(record.cause()), record.state_reason.clone()];
@@ -56,6 +59,7 @@ fn describe(shown: &GetToolResponse) -> String {
     };
     let mut text = facts(&[
         ("tool", format!("{}, {version}", json::tool_name(record.tool.as_ref()))),
+        ("shown", if named == 0 { String::new() } else { format!("version {named}") }),
         ("alias", record.alias.clone()),
         ("title", definition.title.clone()),
         ("state", format!("{} ({})", json::state(record.state()), why.join(": "))),

@@ -2,19 +2,19 @@
 //!
 //! A command's events are applied only once they are on disk, so a failed write leaves nothing to undo.
 
+mod change;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::super::admission::change::{Change, classify};
 use super::super::admission::{Checked, Violation, ViolationCode};
 use super::super::event::{
-    AdmissionNote, AdmissionResult, Admitted, Event, Flag, MoveCause, PolicySet, ToolAction, ToolChanged, ToolState,
+    AdmissionNote, AdmissionResult, Admitted, Event, Flag, MoveCause, PolicySet, ToolAction, ToolState,
     ToolsRegistered, WaitCause,
 };
 use super::super::ids::{Alias, Digest, ToolId, UnixMillis, Version};
-use super::super::lifecycle;
 use super::super::policy::{FlagRule, PolicyViolation};
-use super::super::registry::Tool;
 use super::super::render::Shown;
 use super::{KnownRequest, Namespace};
 
@@ -199,7 +199,10 @@ impl Namespace {
         let mut admission = Admission {
             index,
             tool: tool.clone(),
-            version: known.and_then(|entry| entry.for_operators()).map(|shown| shown.admitted().version).unwrap_or_default(),
+            version: known
+                .and_then(|entry| entry.for_operators())
+                .map(|shown| shown.admitted().version)
+                .unwrap_or_default(),
             result: AdmissionResult::Refused,
             violations: checked.violations.clone(),
             warnings: checked.warnings.clone(),
@@ -326,27 +329,6 @@ impl Namespace {
         Some(classify(&before.admitted().definition, &after.admitted().definition))
     }
 
-    /// Decides what an operator does to a tool.
-    pub fn decide_change(&self, at: UnixMillis, change: ToolChanged) -> Result<Events, Refusal> {
-        if let Some(known) = self.request(&change.request_id) {
-            let is_same = *known == KnownRequest::of_change(&change);
-            return if is_same { Ok(Vec::new()) } else { Err(Refusal::RequestDiffers) };
-        }
-        let Some(entry) = self.registry.get(&change.tool) else {
-            let nearest = self.index.nearest_names(&change.tool.name);
-            return Err(Refusal::UnknownTool { tool: change.tool, nearest });
-        };
-        check_quoted(entry, &change)?;
-        if let Some(cause) = lifecycle::cause_of(change.action)
-            && self.next_state(&change.tool, cause).is_none()
-        {
-            return Err(Refusal::NotPossible { tool: change.tool, state: entry.state(), action: change.action });
-        }
-        let cause = Event::ToolChanged(change);
-        let drawn = self.draw(at, &cause);
-        Ok(with_drawn(cause, drawn))
-    }
-
     /// Decides a change of the policy. A `version` of 0 does not ask what the policy is now.
     pub fn decide_policy(&self, set: PolicySet, version: u64) -> Result<Events, Refusal> {
         if let Some(known) = self.request(&set.request_id) {
@@ -400,29 +382,4 @@ fn flag(warning: &Violation) -> Flag {
         description: warning.description.clone(),
         accepted: warning.accepted.clone(),
     }
-}
-
-/// Refuses what is said of a definition that the operator cannot have seen: an approval quotes the hash of what waits,
-/// and flags are accepted of what is served.
-fn check_quoted(entry: &Tool, change: &ToolChanged) -> Result<(), Refusal> {
-    let tool = || change.tool.clone();
-    let meant = match change.action {
-        ToolAction::Approve => entry.waiting().ok_or_else(|| Refusal::NothingWaits(tool()))?,
-        ToolAction::AcceptFlags => {
-            let current = entry.current().filter(|_| entry.has_open_flags());
-            current.ok_or_else(|| Refusal::NoOpenFlags(tool()))?
-        }
-        ToolAction::Retire
-        | ToolAction::Restore
-        | ToolAction::Quarantine
-        | ToolAction::Repair
-        | ToolAction::Pin
-        | ToolAction::Unpin => return Ok(()),
-    };
-    let expected = meant.admitted().hash;
-    let is_quoted = match change.hash {
-        Some(hash) => hash == expected,
-        None => change.action == ToolAction::AcceptFlags,
-    };
-    if is_quoted { Ok(()) } else { Err(Refusal::HashDiffers { tool: tool(), action: change.action, expected }) }
 }

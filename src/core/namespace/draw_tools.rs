@@ -88,11 +88,7 @@ impl Namespace {
             actor: registered.actor.clone(),
             reason: String::new(),
             // A quarantine goes on where it was when its tool is listed again.
-            until: self
-                .health
-                .get(tool)
-                .and_then(Health::until_once_listed)
-                .filter(|_| new == ToolState::Quarantined),
+            until: self.health.get(tool).and_then(Health::until_once_listed).filter(|_| new == ToolState::Quarantined),
             diagnosis: None,
         }
     }

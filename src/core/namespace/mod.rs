@@ -19,11 +19,11 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::definition::Definition;
 use super::event::{
     AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PoolReranked, SessionOpened, StepEnd, StepPlanned,
     ToolAction, ToolChanged, ToolMoved, ToolState, ToolsRegistered,
 };
-use super::definition::Definition;
 use super::figures::Figures;
 use super::heat::Decay;
 use super::hot_pool::HotPool;
