@@ -97,7 +97,8 @@ fn describe_whole(text: &mut String, definition: &Value) {
             Value::String(value) => value.is_empty(),
             Value::Array(items) => items.is_empty(),
             Value::Object(items) => items.is_empty(),
-            Value::Bool(_) | Value::Number(_) => false,
+            Value::Number(value) => value.as_f64() == Some(0.0),
+            Value::Bool(_) => false,
         };
         if !is_empty {
             let _ = writeln!(text, "\n{field}:");
