@@ -138,6 +138,7 @@ fn next_step(reason: ErrorReason, shell: &Shell) -> String {
         | ErrorReason::SessionDiffers
         | ErrorReason::RequestDiffers
         | ErrorReason::LogCut
+        | ErrorReason::HashMismatch
         | ErrorReason::TooManySessions => String::new(),
     }
 }

@@ -61,6 +61,7 @@ pub(super) fn to_json(answer: &ImportToolsResponse, is_dry_run: bool) -> Value {
         "cosmetic": counts.cosmetic,
         "compatible": counts.compatible,
         "breaking": counts.breaking,
+        "pending": counts.pending,
         "repeated": counts.repeated,
         "withdrawn": answer.withdrawn,
         "vanished": names(&answer.vanished),
@@ -111,6 +112,10 @@ pub(super) fn describe(answer: &ImportToolsResponse, show: &Show<'_>) -> String 
         let sources = shortened(&answer.empty_sources);
         let _ = writeln!(text, "no tool is in of {sources}; {}", failure::EMPTY_SOURCE);
     }
+    if total.pending > 0 {
+        let n = count(total.pending);
+        let _ = writeln!(text, "{n} waiting for approval: not served until then; see `toolcrib tool list --waiting`");
+    }
     if answer.turned_away {
         text.push_str("nothing was changed: one refusal keeps the others out\n");
     } else if show.is_dry_run {
@@ -155,6 +160,7 @@ fn sum(answer: &ImportToolsResponse) -> String {
     put(answer.returned_total.into(), "back");
     put(counts.refused, "refused");
     put(counts.flagged, "flagged");
+    put(counts.pending, "waiting for approval");
     put(counts.unchanged, "unchanged");
     put(counts.passed_over, "passed over");
     let sum = parts.join(", ");

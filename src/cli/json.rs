@@ -80,6 +80,28 @@ pub(super) fn tool_record(record: &proto::ToolRecord) -> Value {
         "heat": record.heat,
         "resident": record.resident,
         "pinned": record.pinned,
+        "flags": list(&record.flags, flag),
+        "waiting": record.waiting.as_ref().map(waiting),
+    })
+}
+
+fn flag(flag: &proto::Flag) -> Value {
+    json!({
+        "finding": flag.finding.as_ref().map(violation),
+        "accepted": flag.accepted,
+        "note": flag.note,
+        "actor": flag.actor,
+        "accept_time": time(flag.accept_time.as_ref()),
+    })
+}
+
+fn waiting(waiting: &proto::WaitingVersion) -> Value {
+    json!({
+        "version": waiting.version,
+        "hash": waiting.hash,
+        "cause": word(waiting.cause().as_str_name(), "WAIT_CAUSE_"),
+        "flags": list(&waiting.flags, flag),
+        "change": word(waiting.change().as_str_name(), "CHANGE_CLASS_"),
     })
 }
 

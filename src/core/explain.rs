@@ -257,13 +257,15 @@ impl Explainer<'_> {
             next_step: String::new(),
         };
         if let Some(entry) = self.view.registry.get(tool) {
+            standing.name = entry.alias().to_string();
+            // A tool of which nothing was ever approved has no version to show.
             let shown = entry.version_or_current(self.session.shown_version(tool));
-            standing.name = entry.current().alias().to_string();
-            standing.tool = Some((tool.clone(), shown.admitted().version));
-            standing.tokens = form.issue_tokens(shown);
-            if let Some(Place { ranked, .. }) = place {
+            let version = shown.map(|shown| shown.admitted().version).unwrap_or_default();
+            standing.tool = Some((tool.clone(), version));
+            standing.tokens = shown.map_or(0, |shown| form.issue_tokens(shown));
+            if let (Some(Place { ranked, .. }), Some(current)) = (place, entry.current()) {
                 standing.score = ranked.score;
-                standing.dissected = self.anatomy.of(&entry.current().admitted().definition, &ranked.parts);
+                standing.dissected = self.anatomy.of(&current.admitted().definition, &ranked.parts);
             }
         }
         standing.next_step = self.next_step(&standing, fate);
@@ -332,7 +334,7 @@ impl Explainer<'_> {
                 ToolState::Quarantined | ToolState::Held => {
                     format!("mend it, then: toolcrib tool repair {tool}")
                 }
-                ToolState::Pending => "an operator has to approve it".to_owned(),
+                ToolState::Pending => format!("look at it, then approve it: toolcrib tool diff {tool}"),
                 ToolState::Withdrawn => "import its source's list again once it names the tool".to_owned(),
                 ToolState::Retired => format!("toolcrib tool restore {tool}"),
                 ToolState::Active | ToolState::Probation => String::new(),

@@ -247,7 +247,8 @@ impl<'a> Choice<'a> {
         let spec = session.spec();
         let form = Form::on_demand(spec.format, spec.delivery);
         let cost = |(tool, version): (&ToolId, &Version)| {
-            view.registry.get(tool).map_or(0, |tool| form.issue_tokens(tool.version_or_current(Some(*version))))
+            let shown = view.registry.get(tool).and_then(|tool| tool.version_or_current(Some(*version)));
+            shown.map_or(0, |shown| form.issue_tokens(shown))
         };
         let frame = if shelf.is_empty() { 0 } else { form.issue_frame_tokens() };
         let tokens = frame + shelf.iter().map(cost).sum::<u32>();
@@ -280,7 +281,7 @@ impl<'a> Choice<'a> {
     /// Takes a tool if it fits the budget, in the version that the session was shown, and says whether it did.
     pub fn take(&mut self, tool: &ToolId, origin: Origin, score: f32) -> bool {
         let Some(entry) = self.view.registry.get(tool) else { return false };
-        let shown = entry.version_or_current(self.session.shown_version(tool));
+        let Some(shown) = entry.version_or_current(self.session.shown_version(tool)) else { return false };
         let frame = if self.issued.is_empty() { self.form.issue_frame_tokens() } else { 0 };
         let cost = frame + self.form.issue_tokens(shown);
         if cost > self.left {

@@ -101,12 +101,19 @@ impl Recall<'_> {
                 Some(Exclusion::NotInPool | Exclusion::Unknown | Exclusion::NameTaken)
             )
         };
+        let registry = &self.view.registry;
+        if let Some(tool) = registry.unserved(name).filter(|tool| visible(tool)) {
+            return Some(self.not_usable(tool, name));
+        }
         let (tools, result) = match self.view.index.find_name(name) {
             Some(found) => {
                 let result = if found.how == NameHow::Folded { RequestResult::Near } else { RequestResult::Exact };
                 (found.tools, result)
             }
             None => {
+                if let Some(tool) = registry.unserved_called(name).find(|tool| visible(tool)) {
+                    return Some(self.not_usable(tool, name));
+                }
                 let near = self.view.index.near_names(name, &mut |tool| visible(tool), 1);
                 let near = near.into_iter().filter(|tool| is_near(&tool.name, name)).collect();
                 (near, RequestResult::Near)
@@ -118,7 +125,7 @@ impl Recall<'_> {
             ([], None) => None,
             ([], Some(first)) => {
                 let left_out = tools.iter().filter_map(|tool| Some((tool.clone(), self.why_not(tool)?))).collect();
-                Some(Answer { left_out, ..self.not_usable(first) })
+                Some(Answer { left_out, ..self.not_usable(first, name) })
             }
             (usable, _) => Some(self.issue(usable.iter().map(|tool| (*tool, 0.0)), usable.len(), result)),
         }
@@ -212,13 +219,15 @@ impl Recall<'_> {
         Some(Answer { left_out, ..self.plain(RequestResult::NotFound, ResultKind::Error, text) })
     }
 
-    /// Says why a known tool is not given, and names what could do instead.
-    fn not_usable(&self, tool: &ToolId) -> Answer {
+    /// Says why a known tool is not given, and names what could do instead. Of a tool that was never served no more is
+    /// said than the name that the model used.
+    fn not_usable(&self, tool: &ToolId, asked: &str) -> Answer {
         let Some(entry) = self.view.registry.get(tool) else { return self.not_found(&tool.name) };
         let nearest = alternatives(self.view, self.session, tool);
         let result =
             if entry.state() == ToolState::Retired { RequestResult::Retired } else { RequestResult::Unavailable };
-        let mut text = format!("{} {}.", entry.current().alias(), state_in_words(entry.state()));
+        let name = if entry.current().is_some() { entry.alias().as_str() } else { asked };
+        let mut text = format!("{name} {}.", state_in_words(entry.state()));
         push_nearest(&mut text, &nearest);
         let exclusion = Some(Exclusion::State(entry.state()));
         Answer { exclusion, nearest, ..self.plain(result, ResultKind::Error, text) }
@@ -247,11 +256,12 @@ impl Recall<'_> {
     }
 }
 
-/// Finds tools that could do instead of one that may not be used now: by its own summary.
+/// Finds tools that could do instead of one that may not be used now: by its own summary, or by its name where nobody
+/// has approved a summary.
 pub fn alternatives(view: &View, session: &Session, tool: &ToolId) -> Vec<Alias> {
     let Some(entry) = view.registry.get(tool) else { return Vec::new() };
-    let summary = &entry.current().admitted().definition.summary;
-    let query = Query { user: summary, model: "", goal: "" };
+    let about = entry.current().map_or(&*tool.name, |shown| shown.admitted().definition.summary.as_str());
+    let query = Query { user: about, model: "", goal: "" };
     let found = planning::search(view, session.spec(), &query, NEAREST);
     found.ranked.iter().filter_map(|ranked| view.alias(&ranked.tool).cloned()).collect()
 }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use crate::core::admission::{self, Checked, JsonRefusal, Violation, ViolationCode, parse_json};
 use crate::core::definition::{Definition, Json};
 use crate::core::event::AdmissionResult;
-use crate::core::ids::{ToolId, Version};
-use crate::core::namespace::commands::Admission;
+use crate::core::ids::{Digest, ToolId, Version};
+use crate::core::namespace::commands::{Admission, AdmissionEffect};
 use crate::core::policy::AdmissionPolicy;
 use crate::import::{self, ImportError, PassedOver, Shape};
 use crate::proto;
@@ -84,7 +84,12 @@ fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
         violations,
         warnings: Vec::new(),
         measured_tokens: 0,
+        hash: Digest::of(b""),
+        before: None,
         change: None,
+        effect: AdmissionEffect::Nothing,
+        waits: None,
+        stops_waiting: None,
     }
 }
 

@@ -44,7 +44,7 @@ impl Writer<'_> {
 
     fn name(&self, tool: &ToolId) -> String {
         let known = self.namespace.registry().get(tool);
-        known.map_or_else(|| tool.to_string(), |known| known.current().alias().to_string())
+        known.map_or_else(|| tool.to_string(), |known| known.alias().to_string())
     }
 
     fn missed(&self, missed: &Missed) -> proto::MissedTool {

@@ -291,6 +291,7 @@ fn counts(admissions: &[Admission], n_repeated: usize, n_passed_over: usize) -> 
         breaking: taken(Some(ChangeClass::Breaking)),
         repeated: n_repeated as u64,
         passed_over: n_passed_over as u64,
+        pending: count(AdmissionResult::Pending),
     }
 }
 

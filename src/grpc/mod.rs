@@ -11,6 +11,7 @@ mod history;
 mod imports;
 mod policy;
 mod read;
+mod records;
 mod registry;
 mod session;
 mod stats;

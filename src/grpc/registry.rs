@@ -9,18 +9,14 @@ use tonic::{Request, Response, Status, Streaming};
 use super::convert::{self, namespace};
 use super::definitions::{check_all, definition_message};
 use super::status::{self, Fields};
-use super::{Api, in_background, words};
-use crate::core::admission::change::Difference;
+use super::{Api, in_background, records, words};
 use crate::core::admission::{self};
-use crate::core::definition::DerivedField;
-use crate::core::event::{MoveCause, ToolAction, ToolChanged};
-use crate::core::ids::{NamespaceId, Seq, ToolId, Version};
+use crate::core::event::{ToolAction, ToolChanged};
+use crate::core::ids::{Digest, NamespaceId, Seq, ToolId, Version};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Admission, Batch, Registration};
 use crate::core::policy::Policy;
 use crate::core::registry::Tool;
-use crate::core::render::Form;
-use crate::engine::Handle;
 use crate::proto;
 use crate::proto::registry_service_server::RegistryService;
 
@@ -77,6 +73,13 @@ impl RegistryService for Api {
         request: Request<proto::ChangeToolRequest>,
     ) -> Result<Response<proto::ChangeToolResponse>, Status> {
         self.serve("/toolcrib.v1.RegistryService/ChangeTool", self.change(request.into_inner())).await
+    }
+
+    async fn diff_tool(
+        &self,
+        request: Request<proto::DiffToolRequest>,
+    ) -> Result<Response<proto::DiffToolResponse>, Status> {
+        self.serve("/toolcrib.v1.RegistryService/DiffTool", self.diff(request.into_inner())).await
     }
 
     async fn list_transitions(
@@ -168,11 +171,13 @@ impl Api {
         let view = handle.view();
         let wanted = request.contains.to_lowercase();
         let matches = |id: &ToolId, tool: &Tool| {
-            let summary = &tool.current().admitted().definition.summary;
+            let summary = tool.for_operators().map_or("", |shown| &shown.admitted().definition.summary);
             (states.is_empty() || states.contains(&tool.state()))
+                && (!request.flagged || tool.is_flagged())
+                && (!request.waiting || tool.waiting().is_some())
                 && (wanted.is_empty()
                     || id.to_string().to_lowercase().contains(&wanted)
-                    || tool.current().alias().as_str().to_lowercase().contains(&wanted)
+                    || tool.alias().as_str().to_lowercase().contains(&wanted)
                     || summary.to_lowercase().contains(&wanted))
         };
         let found: Vec<&ToolId> =
@@ -182,7 +187,8 @@ impl Api {
         let mut rest = found.into_iter().filter(|id| after.as_ref().is_none_or(|after| *id > after)).cloned();
         let page: Vec<ToolId> = rest.by_ref().take(size).collect();
         let next_page_token = page.last().filter(|_| rest.next().is_some()).map(ToolId::to_string).unwrap_or_default();
-        let tools = handle.look(move |namespace| page.iter().filter_map(|id| record(namespace, id)).collect()).await?;
+        let tools =
+            handle.look(move |namespace| page.iter().filter_map(|id| records::record(namespace, id)).collect()).await?;
         Ok(proto::ListToolsResponse { tools, next_page_token, total_size })
     }
 
@@ -197,12 +203,13 @@ impl Api {
         let unknown = || status::unknown_tool(&id, &view.index.nearest_names(&id.name));
         let entry = view.registry.get(&id).ok_or_else(unknown)?;
         let shown = match wanted.version {
-            0 => entry.current(),
-            version => entry.version(Version(version)).ok_or_else(unknown)?,
+            0 => entry.for_operators(),
+            version => entry.version(Version(version)),
         };
+        let shown = shown.ok_or_else(unknown)?;
         let definition = &shown.admitted().definition;
         let answer = proto::GetToolResponse {
-            record: record_of(&handle, &id).await?,
+            record: records::of(&handle, &id).await?,
             definition: Some(definition_message(definition)),
             slim_schema: Bytes::from(definition.input_schema.as_str().to_owned()),
         };
@@ -216,6 +223,7 @@ impl Api {
         let action = words::tool_action(request.action);
         fields.require(action.is_some(), "action", format!("must be one of {}", convert::words::<ToolAction>()));
         let request_id = convert::request_id(&request.request_id, &mut fields);
+        let hash = quoted_hash(&request.hash, action, &mut fields);
         fields.finish()?;
         let handle = self.engine.namespace(&space)?;
         let change = ToolChanged {
@@ -224,9 +232,30 @@ impl Api {
             tool: id.clone(),
             action: action.unwrap_or(ToolAction::Unpin),
             reason: request.reason.chars().filter(|c| !c.is_control()).take(REASON_CHARS).collect(),
+            hash,
         };
         handle.change_tool(change).await?;
-        Ok(proto::ChangeToolResponse { record: record_of(&handle, &id).await?, durable: true })
+        Ok(proto::ChangeToolResponse { record: records::of(&handle, &id).await?, durable: true })
+    }
+
+    async fn diff(&self, request: proto::DiffToolRequest) -> Result<proto::DiffToolResponse, Status> {
+        let mut fields = Fields::default();
+        let space = namespace(&request.namespace, &mut fields);
+        let id = tool_id(&request.tool.unwrap_or_default(), &mut fields);
+        fields.finish()?;
+        let handle = self.engine.namespace(&space)?;
+        let view = handle.view();
+        let unknown = || status::unknown_tool(&id, &view.index.nearest_names(&id.name));
+        let entry = view.registry.get(&id).ok_or_else(unknown)?;
+        let named = |version: u32| (version != 0).then_some(Version(version));
+        let (from, to) = entry.to_compare(named(request.from_version), named(request.to_version));
+        let older = match from {
+            Some(version) => Some(entry.version(version).ok_or_else(unknown)?),
+            None => None,
+        };
+        let newer = entry.version(to).ok_or_else(unknown)?;
+        let record = records::of(&handle, &id).await?;
+        Ok(records::diff(record, older, newer))
     }
 
     async fn history(&self, request: proto::ListTransitionsRequest) -> Result<proto::ListTransitionsResponse, Status> {
@@ -261,16 +290,21 @@ pub(super) fn admission_message(admission: &Admission) -> proto::Admission {
         warnings: admission.warnings.iter().map(convert::violation).collect(),
         measured_tokens: admission.measured_tokens,
         change: change.map_or(proto::ChangeClass::Unspecified, |change| change.class.into()).into(),
-        differences: differences.iter().take(DIFFERENCES).map(difference_message).collect(),
+        differences: differences.iter().take(DIFFERENCES).map(records::difference).collect(),
+        effect: proto::AdmissionEffect::from(admission.effect).into(),
+        wait_cause: admission.waits.map_or(proto::WaitCause::Unspecified, proto::WaitCause::from).into(),
+        hash: admission.waits.map(|_| admission.hash.to_string()).unwrap_or_default(),
+        stops_waiting: admission.stops_waiting.unwrap_or_default().0,
     }
 }
 
-fn difference_message(difference: &Difference) -> proto::Difference {
-    proto::Difference {
-        field: difference.field.clone(),
-        reach: proto::ChangeClass::from(difference.class).into(),
-        description: difference.description.clone(),
-    }
+/// Reads the hash that an operator quotes; an approval without one would be of something unseen.
+fn quoted_hash(text: &str, action: Option<ToolAction>, fields: &mut Fields) -> Option<Digest> {
+    let hash = text.parse().ok();
+    let may_be_missing = text.is_empty() && action != Some(ToolAction::Approve);
+    let wanted = "must be the 64 hex digits of the definition's hash; `toolcrib tool diff` shows it";
+    fields.require(hash.is_some() || may_be_missing, "hash", wanted);
+    hash
 }
 
 /// Refuses a request of which one tool is refused, naming every field of every tool.
@@ -289,35 +323,4 @@ fn tool_id(tool: &proto::ToolRef, fields: &mut Fields) -> ToolId {
     fields.require(admission::fits_source(&tool.source), "tool.source", "must be the source of a tool");
     fields.require(admission::fits_name(&tool.name), "tool.name", "must be the name of a tool at its source");
     ToolId::new(tool.source.as_str(), tool.name.as_str())
-}
-
-async fn record_of(handle: &Handle, id: &ToolId) -> Result<Option<proto::ToolRecord>, Status> {
-    let id = id.clone();
-    Ok(handle.look(move |namespace| record(namespace, &id)).await?)
-}
-
-fn record(namespace: &Namespace, id: &ToolId) -> Option<proto::ToolRecord> {
-    let entry = namespace.registry().get(id)?;
-    let shown = entry.current();
-    let admitted = shown.admitted();
-    let usage = namespace.pool().usage(id);
-    let last_move = namespace.health(id).and_then(|health| health.last_move());
-    let (cause, reason) = last_move.unwrap_or((MoveCause::Admitted, ""));
-    Some(proto::ToolRecord {
-        tool: Some(convert::tool_ref(id, admitted.version)),
-        alias: shown.alias().to_string(),
-        state: proto::ToolState::from(entry.state()).into(),
-        cause: proto::MoveCause::from(cause).into(),
-        state_reason: reason.into(),
-        group: admitted.definition.group().into(),
-        summary: admitted.definition.summary.clone(),
-        full_tokens: admitted.measured_tokens,
-        slim_tokens: shown.rendered(Form::Mcp).tokens,
-        derived: admitted.definition.derived.iter().map(|field: &DerivedField| field.as_str().into()).collect(),
-        hash: admitted.hash.to_string(),
-        calls: usage.map_or(0, |usage| usage.calls),
-        heat: namespace.heat_key(id) as f64 / (1u64 << 30) as f64,
-        resident: namespace.pool().members().contains(id),
-        pinned: entry.is_pinned(),
-    })
 }

@@ -462,7 +462,7 @@ fn present_offers(status: &SessionStatus) -> Vec<proto::Offer> {
     let mut present = Vec::new();
     for (tool, version) in &status.present {
         let Some(entry) = status.view.registry.get(tool) else { continue };
-        let shown = entry.version_or_current(Some(*version));
+        let Some(shown) = entry.version_or_current(Some(*version)) else { continue };
         present.push(proto::Offer {
             name: shown.alias().to_string(),
             tool: Some(convert::tool_ref(tool, *version)),
@@ -528,5 +528,8 @@ fn checked_call(spec: &SessionSpec, checked: &Checked) -> proto::CheckedCall {
         pieces: convert::pieces(&checked.pieces),
         issued: issued.collect(),
         nearest: convert::names(&checked.nearest),
+        stale: checked
+            .stale
+            .map(|stale| proto::StaleVersion { current_version: stale.current.0, arguments_fit: stale.fits_current }),
     }
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
-use crate::core::event::Word;
+use crate::core::event::{ToolAction, Word};
 use crate::core::ids::ToolId;
 use crate::core::namespace::commands::Refusal;
 use crate::engine::EngineError;
@@ -192,6 +192,31 @@ impl From<Refusal> for Status {
                 Code::FailedPrecondition,
                 ErrorReason::ActionNotPossible,
                 format!("{tool} is {}, so {} does nothing to it", state.as_str(), action.as_str()),
+            ),
+            Refusal::NothingWaits(tool) => plain(
+                Code::FailedPrecondition,
+                ErrorReason::ActionNotPossible,
+                format!("nothing of {tool} waits for approval; `toolcrib tool list --waiting` shows what does"),
+            ),
+            Refusal::HashDiffers { tool, action: ToolAction::Approve, expected } => plain(
+                Code::FailedPrecondition,
+                ErrorReason::HashMismatch,
+                format!("what waits of {tool} has the hash {expected}; look at it with `toolcrib tool diff {tool}`"),
+            ),
+            Refusal::HashDiffers { tool, action: _, expected } => plain(
+                Code::FailedPrecondition,
+                ErrorReason::HashMismatch,
+                format!(
+                    "what is served of {tool} has the hash {expected}; look at it with `toolcrib tool show {tool}`"
+                ),
+            ),
+            Refusal::NoOpenFlags(tool) => plain(
+                Code::FailedPrecondition,
+                ErrorReason::ActionNotPossible,
+                format!(
+                    "what is served of {tool} has no flag that nobody accepted; of what waits, `toolcrib tool diff \
+                     {tool}` shows what an approval would let in"
+                ),
             ),
             Refusal::Policy(violations) => {
                 let mut fields = Fields::default();

@@ -6,7 +6,7 @@ use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorSet};
 use super::FILE_DESCRIPTOR_SET;
 use crate::core::event::{
     AdmissionResult, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult, PoolReason,
-    Presence, RequestResult, StepEnd, ToolAction, ToolState, Verdict, Word,
+    Presence, RequestResult, StepEnd, ToolAction, ToolState, Verdict, WaitCause, Word,
 };
 
 /// Words that Python, Rust or TypeScript reserve.
@@ -61,6 +61,7 @@ fn enums_have_the_words_of_the_core() {
     check_words::<ToolAction>("ToolAction", "TOOL_ACTION_");
     check_words::<ToolState>("ToolState", "TOOL_STATE_");
     check_words::<Verdict>("Verdict", "VERDICT_");
+    check_words::<WaitCause>("WaitCause", "WAIT_CAUSE_");
 }
 
 #[test]

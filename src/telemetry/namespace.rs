@@ -18,7 +18,7 @@ use crate::core::event::{
 };
 use crate::core::figures::Figures;
 use crate::core::ids::{NamespaceId, UnixMillis};
-use crate::core::lifecycle::transition;
+use crate::core::lifecycle::{Past, transition};
 
 /// A namespace at one moment, as `/metrics` shows it.
 pub struct NamespaceSample<'a> {
@@ -206,8 +206,13 @@ fn possible_moves() -> BTreeSet<(ToolState, MoveCause)> {
     let mut moves = BTreeSet::new();
     for cause in MoveCause::ALL {
         for old in olds() {
-            for before_withdrawal in ToolState::ALL {
-                moves.extend(transition(old, *cause, *before_withdrawal).map(|new| (new, *cause)));
+            for before_withdrawal in ToolState::ALL.iter().copied() {
+                for is_approved in [false, true] {
+                    let past = Past { before_withdrawal, is_approved };
+                    // What stays where it is is no transition.
+                    let new = transition(old, *cause, past).filter(|new| old != Some(*new));
+                    moves.extend(new.map(|new| (new, *cause)));
+                }
             }
         }
     }

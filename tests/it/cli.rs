@@ -128,12 +128,17 @@ fn every_answer_is_one_json_object() {
     let mut daemon = Serve::start();
     fs::write(daemon.dir.path().join("tools.jsonl"), CATALOG).expect("a catalog");
     fs::write(daemon.dir.path().join("cat.json"), DEFINITION).expect("a definition");
+    let changed = DEFINITION.replacen("\"summary\":\"", "\"summary\":\"Now ", 1);
+    assert_ne!(changed, DEFINITION);
+    fs::write(daemon.dir.path().join("changed.json"), changed).expect("a definition");
     let imported = daemon.json("import tools.jsonl");
     assert_eq!(imported["files"][0]["refused"], 1, "{imported}");
     let plan = daemon.json("plan --query branches");
     assert_eq!(plan["session"]["closed"], true, "{plan}");
     for change in [
         "tool register cat.json",
+        "policy set admission.pin_definitions=true",
+        "tool register changed.json",
         "tool pin github/create_issue",
         "tool unpin github__create_issue",
         "tool quarantine read_file --reason broken",
@@ -149,6 +154,10 @@ fn every_answer_is_one_json_object() {
         "check-config",
         "tool list --state active",
         "tool show create_issue",
+        "tool show fs/cat --waiting",
+        "tool diff fs/cat",
+        "tool list --waiting",
+        "tool list --flagged",
         "tool history",
         "session list",
         "plan --session s1 --query issue --present a,b",

@@ -4,6 +4,7 @@
 mod common;
 
 mod apply;
+mod approval;
 mod architecture;
 mod cli;
 mod crash;

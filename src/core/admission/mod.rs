@@ -181,6 +181,11 @@ impl Violation {
     ) -> Self {
         Self { field: printable(field.into()), code, description: description.into(), accepted: accepted.into() }
     }
+
+    /// Returns what policy says of such a finding; `None` for the kinds that it has no say in.
+    pub fn rule(&self, policy: &AdmissionPolicy) -> Option<FlagRule> {
+        self.code.flag_group().map(|group| group.rule(policy))
+    }
 }
 
 /// Most characters of a path: schemas may name properties at any length.
@@ -249,6 +254,8 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     let mut flags = Vec::new();
     flags::check(definition, &mut flags);
     sort_flags(flags, policy, &mut violations, &mut warnings);
+    // What asks for approval comes first, so that no number of other flags can push it out of the list.
+    warnings.sort_by_key(|warning| warning.rule(policy) != Some(FlagRule::Pending));
     violations.truncate(MOST_VIOLATIONS);
     warnings.truncate(MOST_VIOLATIONS);
 
@@ -279,8 +286,7 @@ fn sort_flags(
     warnings: &mut Vec<Violation>,
 ) {
     for flag in flags {
-        let rule = flag.code.flag_group().map(|group| group.rule(policy));
-        if rule == Some(FlagRule::Refuse) { violations.push(flag) } else { warnings.push(flag) }
+        if flag.rule(policy) == Some(FlagRule::Refuse) { violations.push(flag) } else { warnings.push(flag) }
     }
 }
 

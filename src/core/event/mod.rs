@@ -27,7 +27,7 @@ pub(in crate::core) use words::words;
 pub use block::{Block, Piece, Place, Resident};
 pub use words::{
     AdmissionResult, CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult,
-    PoolReason, Presence, RequestResult, SessionEnd, StepEnd, ToolAction, ToolState, Verdict, Word,
+    PoolReason, Presence, RequestResult, SessionEnd, StepEnd, ToolAction, ToolState, Verdict, WaitCause, Word,
 };
 
 /// One line of a namespace's log.
@@ -125,6 +125,20 @@ pub struct NamespaceCreated {
     pub salt: Digest,
 }
 
+/// A finding of the gate on a definition that it let in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Flag {
+    /// The rule that found it.
+    pub rule: String,
+    /// Path of the field.
+    pub field: String,
+    /// What was found.
+    pub description: String,
+    /// What would not be flagged.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub accepted: String,
+}
+
 /// A definition that passed the gate, with what the gate measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Admitted {
@@ -136,6 +150,12 @@ pub struct Admitted {
     pub hash: Digest,
     /// Measured size in tokens.
     pub measured_tokens: u32,
+    /// What the gate flagged on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+    /// Why it waits for approval; `None` where it is served at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitCause>,
 }
 
 /// What came of one tool of a registration.
@@ -149,6 +169,10 @@ pub struct AdmissionNote {
     pub version: Version,
     /// Whether that version is new.
     pub is_new: bool,
+    /// The version that a new one was compared with; `None` where there was none, and in logs of earlier builds, which
+    /// compared with the version before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Version>,
 }
 
 /// Definitions passed the gate and were taken in.
@@ -170,6 +194,9 @@ pub struct ToolsRegistered {
     /// Tools of those sources that the list still names.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub listed: BTreeSet<ToolId>,
+    /// Tools that were registered as they are served, so that what waited of them waits no longer.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub no_longer_waiting: BTreeSet<ToolId>,
 }
 
 /// An operator did something to a tool.
@@ -186,6 +213,9 @@ pub struct ToolChanged {
     pub action: ToolAction,
     /// Why, in the operator's words.
     pub reason: String,
+    /// The content hash of the definition that is meant, as the operator quoted it; `None` where none was quoted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<Digest>,
 }
 
 /// Values of the policy were set.
@@ -571,7 +601,8 @@ pub struct Diagnosis {
     pub rank: Option<u32>,
 }
 
-/// A tool moved from one state to another.
+/// A tool moved from one state to another, or stays where it is (`old` is `new`) while a definition of it began to wait
+/// or was approved: trust and health are two axes, and its history shows both.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolMoved {
     /// Which.

@@ -119,6 +119,10 @@ words! {
         Pin = "pin",
         /// Ends that.
         Unpin = "unpin",
+        /// Lets the definition that waits be served.
+        Approve = "approve",
+        /// Takes the flags of what is served for false alarms.
+        AcceptFlags = "accept_flags",
     }
 }
 
@@ -322,6 +326,18 @@ words! {
         Flagged = "flagged",
         /// Not in.
         Refused = "refused",
+        /// Taken in, and not served until an operator approves it.
+        Pending = "pending",
+    }
+}
+
+words! {
+    /// Why a definition waits for approval.
+    WaitCause {
+        /// Definitions are pinned: new and changed ones wait.
+        Pinned = "pinned",
+        /// A rule of the gate flagged it, and such flags wait.
+        Flagged = "flagged",
     }
 }
 

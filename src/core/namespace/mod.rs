@@ -8,6 +8,7 @@
 mod blocks;
 pub mod commands;
 mod draw;
+mod draw_tools;
 mod entry;
 mod state;
 mod stats;
@@ -20,9 +21,10 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::definition::Definition;
 use super::event::{
     AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PolicySet, PoolReranked, SessionOpened,
-    StepPlanned, ToolAction, ToolMoved, ToolState, ToolsRegistered,
+    StepPlanned, ToolAction, ToolChanged, ToolMoved, ToolState, ToolsRegistered,
 };
 use super::figures::{Figures, ToolFigures};
 use super::heat::Decay;
@@ -30,9 +32,10 @@ use super::history::History;
 use super::hot_pool::HotPool;
 use super::ids::{Digest, Generation, NamespaceId, SessionId, Tick, ToolId, UnixMillis};
 use super::judging::CountedCall;
-use super::lifecycle::{self, Health};
+use super::lifecycle::{self, Health, Past};
 use super::policy::Policy;
 use super::registry::Registry;
+use super::render::Shown;
 use super::retrieval::Index;
 use super::session::Session;
 use super::view::View;
@@ -69,8 +72,21 @@ pub enum KnownRequest {
     Registered(Vec<AdmissionNote>),
     /// Something was done to a tool.
     Changed(ToolId, ToolAction),
+    /// Something was done to a tool for which a hash was quoted.
+    ChangedByHash(ToolId, ToolAction, Digest),
     /// Values of the policy were set.
     PolicySet(BTreeMap<String, String>),
+}
+
+impl KnownRequest {
+    /// Returns what is remembered of a change of a tool.
+    fn of_change(changed: &ToolChanged) -> Self {
+        let (tool, action) = (changed.tool.clone(), changed.action);
+        match changed.hash {
+            None => Self::Changed(tool, action),
+            Some(hash) => Self::ChangedByHash(tool, action, hash),
+        }
+    }
 }
 
 /// Everything that a namespace's log implies.
@@ -243,6 +259,14 @@ impl Namespace {
         Decay::new(self.policy.hot_pool.decay)
     }
 
+    /// Returns what a tool comes back to.
+    fn past(&self, tool: &ToolId) -> Past {
+        Past {
+            before_withdrawal: self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal),
+            is_approved: self.registry.get(tool).is_some_and(|entry| entry.current().is_some()),
+        }
+    }
+
     fn pinned(&self) -> BTreeSet<ToolId> {
         self.registry.iter().filter(|(_, tool)| tool.is_pinned()).map(|(id, _)| id.clone()).collect()
     }
@@ -257,10 +281,13 @@ impl Namespace {
                 match changed.action {
                     ToolAction::Pin => self.registry_mut().set_pinned(&changed.tool, true),
                     ToolAction::Unpin => self.registry_mut().set_pinned(&changed.tool, false),
-                    _ => {}
+                    ToolAction::Approve => self.apply_approved(changed),
+                    ToolAction::AcceptFlags => {
+                        self.registry_mut().accept_flags(&changed.tool, at, &changed.actor, &changed.reason);
+                    }
+                    ToolAction::Retire | ToolAction::Restore | ToolAction::Quarantine | ToolAction::Repair => {}
                 }
-                let known = KnownRequest::Changed(changed.tool.clone(), changed.action);
-                self.remember_request(&changed.request_id, known);
+                self.remember_request(&changed.request_id, KnownRequest::of_change(changed));
             }
             Event::PolicySet(set) => self.apply_policy(at, set),
             Event::SessionOpened(opened) => self.apply_opened(at, opened),
@@ -353,17 +380,39 @@ impl Namespace {
     }
 
     fn apply_registered(&mut self, registered: &ToolsRegistered) {
-        let registry = Arc::make_mut(&mut self.registry);
-        let index = Arc::make_mut(&mut self.index);
         for admitted in &registered.admitted {
-            let definition = &admitted.definition;
-            registry.insert(admitted.clone());
-            if let Some(tool) = registry.get(&definition.id) {
-                index.insert(definition, tool.current().alias());
+            self.registry_mut().insert(admitted.clone());
+            if admitted.waits.is_none() {
+                self.take_up(&admitted.definition);
             }
-            self.pool.seed(&definition.id, definition.initial_score, self.tick);
+        }
+        for tool in &registered.no_longer_waiting {
+            self.registry_mut().stop_waiting(tool);
         }
         self.remember_request(&registered.request_id, KnownRequest::Registered(registered.notes.clone()));
+    }
+
+    fn apply_approved(&mut self, changed: &ToolChanged) {
+        let Some(hash) = &changed.hash else { return };
+        let Some(waiting) = self.waiting_with(&changed.tool, hash).cloned() else { return };
+        self.registry_mut().approve(&changed.tool, hash);
+        self.take_up(&waiting.admitted().definition);
+        // What it starts with stands still until it is active.
+        if !self.may_be_resident(&changed.tool) {
+            self.pool.freeze(&changed.tool, self.tick, &self.decay());
+        }
+    }
+
+    /// Lets a definition that is served from now on be found, and gives it the heat it starts with.
+    fn take_up(&mut self, definition: &Definition) {
+        let Some(tool) = self.registry.get(&definition.id) else { return };
+        Arc::make_mut(&mut self.index).insert(definition, tool.alias());
+        self.pool.seed(&definition.id, definition.initial_score, self.tick);
+    }
+
+    /// Returns the version of a tool that waits, if it is the one with this hash.
+    fn waiting_with(&self, tool: &ToolId, hash: &Digest) -> Option<&Arc<Shown>> {
+        self.registry.get(tool)?.waiting().filter(|waiting| waiting.admitted().hash == *hash)
     }
 
     fn remember_request(&mut self, request_id: &str, known: KnownRequest) {
@@ -449,6 +498,10 @@ impl Namespace {
 
     fn apply_moved(&mut self, at: UnixMillis, moved: &ToolMoved) {
         let tool = &moved.tool;
+        // Its trust changed, and not its health.
+        if moved.old == Some(moved.new) {
+            return;
+        }
         *self.figures.moves.entry((moved.new, moved.cause)).or_default() += 1;
         self.registry_mut().set_state(tool, moved.new);
         let was_out = moved.old.is_some_and(|state| state != ToolState::Active);
@@ -460,7 +513,7 @@ impl Namespace {
             self.pool.thaw(tool, self.tick);
         }
         // A tool that was never anything but active has nothing to remember.
-        if moved.old.is_some() {
+        if moved.old.is_some() || is_out {
             self.health.entry(tool.clone()).or_default().note_move(at, moved);
         }
     }

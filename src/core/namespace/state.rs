@@ -73,7 +73,9 @@ impl Namespace {
             serde_json::from_slice(bytes).map_err(|error| Unreadable { reason: error.to_string() })?;
         let mut index = Index::default();
         for (_, tool) in state.registry.iter() {
-            index.insert(&tool.current().admitted().definition, tool.current().alias());
+            if let Some(current) = tool.current() {
+                index.insert(&current.admitted().definition, tool.alias());
+            }
         }
         let blocks = state.blocks.into_owned();
         let mut sessions = state.sessions.into_owned();

@@ -80,11 +80,10 @@ impl Namespace {
         for (tool, entry) in self.registry.iter() {
             let calls = calls_of(tool);
             let exposure = exposures.get(tool).copied().unwrap_or_default();
-            let shown = entry.current();
             stats.push(ToolStat {
                 tool: tool.clone(),
-                version: shown.admitted().version,
-                alias: shown.alias().clone(),
+                version: entry.current().map(|shown| shown.admitted().version).unwrap_or_default(),
+                alias: entry.alias().clone(),
                 state: entry.state(),
                 calls,
                 heat_key: self.heat_key(tool),

@@ -1,5 +1,6 @@
 //! What a namespace decides, told as facts about sessions and lives; everything goes through the public ways in.
 
+mod approval;
 mod checks;
 mod directory;
 mod explain;

@@ -86,6 +86,10 @@ fn full_history() -> History {
     }
     acts.push(Act::Change { tool: 4, action: ToolAction::Repair });
     acts.push(Act::Policy { key: "hot_pool.slots", value: "6" });
+    acts.push(Act::Policy { key: "admission.pin_definitions", value: "true" });
+    acts.push(Act::Register { source: 0, n_left_out: 0, edition: 2 });
+    acts.push(Act::Change { tool: 4, action: ToolAction::Approve });
+    acts.push(Act::Policy { key: "admission.pin_definitions", value: "false" });
     acts.push(Act::Open { session: 2, fork_of: Some(0), own_source: None });
     acts.push(Act::Register { source: 1, n_left_out: 3, edition: 2 });
     acts.push(Act::Refresh { session: 1, keep: 12 });
@@ -116,7 +120,14 @@ fn moved(history: &History, cause: MoveCause) -> bool {
 fn causes_alone_draw_the_whole_log_again_and_recovery_gives_the_same_state() {
     let history = full_history();
     check(&history);
-    for cause in [MoveCause::Failures, MoveCause::Repaired, MoveCause::Recovered, MoveCause::Vanished] {
+    for cause in [
+        MoveCause::Failures,
+        MoveCause::Repaired,
+        MoveCause::Recovered,
+        MoveCause::Vanished,
+        MoveCause::AwaitsApproval,
+        MoveCause::Approved,
+    ] {
         assert!(moved(&history, cause), "{cause:?}");
     }
     let figures = history.namespace.figures();
@@ -261,6 +272,8 @@ fn any_act() -> impl Strategy<Value = Act> {
         ("hot_pool.policy", "lru"),
         ("hot_pool.policy", "ewma"),
         ("life.failures", "2"),
+        ("admission.pin_definitions", "true"),
+        ("admission.pin_definitions", "false"),
         ("session.idle_secs", "100"),
     ]);
     prop_oneof![
