@@ -8,6 +8,7 @@
 mod blocks;
 pub mod commands;
 mod draw;
+mod erase;
 mod state;
 
 #[cfg(test)]
@@ -50,6 +51,10 @@ const REQUESTS_KEPT: usize = 4_096;
 struct Entry {
     session: Session,
     window: SwitchWindow,
+    /// How many sessions had been opened before it. The order in which sessions end together: their ids would do, but an
+    /// erased session has another one.
+    #[serde(default)]
+    order: u64,
 }
 
 /// What is remembered of a change that was made under a caller's key.
@@ -65,6 +70,7 @@ pub enum KnownRequest {
 }
 
 /// Everything that a namespace's log implies.
+#[derive(Clone)]
 pub struct Namespace {
     id: NamespaceId,
     salt: Digest,
@@ -290,7 +296,7 @@ impl Namespace {
                 }
             }
             Event::TimePassed => self.forget_ended(at),
-            Event::SessionRefreshed(_) | Event::SessionClosed(_) => {}
+            Event::SessionRefreshed(_) | Event::SessionClosed(_) | Event::SessionErased(_) => {}
             Event::BlockFrozen(frozen) => self.apply_block(at, frozen),
             Event::CallCounted(counted) => {
                 if let Event::OutcomeReported(outcome) = cause {
@@ -351,8 +357,9 @@ impl Namespace {
     fn apply_opened(&mut self, at: UnixMillis, opened: &SessionOpened) {
         let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id));
         let session = Session::open(opened.session.clone(), opened.spec.clone(), original, at);
+        let entry = Entry { session, window: SwitchWindow::default(), order: self.figures.sessions_opened };
         self.figures.sessions_opened += 1;
-        self.sessions.insert(opened.session.clone(), Entry { session, window: SwitchWindow::default() });
+        self.sessions.insert(opened.session.clone(), entry);
     }
 
     fn apply_block(&mut self, at: UnixMillis, frozen: &BlockFrozen) {
