@@ -6,6 +6,7 @@
 //! here.
 
 mod admissions;
+mod backup;
 mod check_config;
 mod completions;
 mod demo;
@@ -18,6 +19,7 @@ mod policy;
 mod remote;
 mod replay;
 mod request;
+mod restore;
 mod serve;
 mod session;
 mod stats;
@@ -79,6 +81,8 @@ enum Command {
     Stats(stats::Args),
     Traffic(traffic::Args),
     Replay(replay::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     CheckConfig(check_config::Args),
     Completions(completions::Args),
 }
@@ -98,6 +102,8 @@ impl Command {
             Self::Stats(args) => stats::run(args, shell).await,
             Self::Traffic(args) => traffic::run(args, shell).await,
             Self::Replay(args) => replay::run(&args, shell),
+            Self::Backup(args) => backup::run(&args, shell),
+            Self::Restore(args) => restore::run(&args, shell),
             Self::CheckConfig(args) => check_config::run(&args, shell),
             Self::Completions(args) => completions::run(&args),
         }

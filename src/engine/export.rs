@@ -20,6 +20,11 @@ impl Engine {
         read.map_err(EngineError::NotReadable)
     }
 
+    /// Returns the first record that a namespace's log still has: 1 unless it was cut. Blocks for the disk.
+    pub fn log_begin(&self, namespace: &NamespaceId) -> Result<Seq, EngineError> {
+        self.reader().begin(namespace).map_err(EngineError::NotReadable)
+    }
+
     /// Returns the newest transitions before a place in the log, of one tool or of all. Blocks for the disk.
     pub fn read_moves(
         &self,

@@ -4,6 +4,7 @@
 
 mod announce;
 pub mod clock;
+mod erasure;
 pub mod error;
 mod export;
 pub mod handle;
@@ -31,6 +32,7 @@ use crate::core::ids::{Digest, NamespaceId, Seq, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::store::{Reader, StoreError, Unit};
 
+pub use erasure::Erased;
 pub use error::EngineError;
 pub use handle::Handle;
 

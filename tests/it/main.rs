@@ -4,13 +4,16 @@
 mod common;
 
 mod architecture;
+mod backup;
 mod cli;
 mod crash;
 mod demo;
+mod erasure;
 mod frozen;
 mod lives;
 mod privacy;
 mod registry;
+mod retention;
 mod retrieval;
 mod scrape;
 mod serving;

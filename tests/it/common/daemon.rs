@@ -259,6 +259,11 @@ impl TestDaemon {
         self.stats.get_stats(request).await.expect("figures").into_inner().figures.remove(0)
     }
 
+    /// Returns where its database is.
+    pub fn database(&self) -> PathBuf {
+        database(self.dir.path())
+    }
+
     /// Returns what the store holds of queries, oldest first.
     pub fn kept_queries(&self) -> Vec<QueryBody> {
         let reader = SqliteReader::open(&database(self.dir.path())).expect("the store");
