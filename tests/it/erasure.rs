@@ -55,7 +55,7 @@ async fn converse(daemon: &mut TestDaemon) {
         daemon.check(SESSION, &planned.step_id, &format!("{round}-{SECRET}"), "s__read_file", r#"{"thing":"a"}"#).await;
         let ending = if round < 197 { Ending::NotFound } else { Ending::Timeout };
         let outcomes = vec![outcome(&round.to_string(), &planned.step_id, ending)];
-        let usage = Some(ProviderUsage { miss_reason: format!("tools of {SECRET}"), ..Default::default() });
+        let usage = Some(Usage { miss_reason: format!("tools of {SECRET}"), ..Default::default() });
         let (namespace, session_id) = (NAMESPACE.to_owned(), SESSION.to_owned());
         let request = ReportOutcomesRequest { namespace, session_id, outcomes, usage, ..Default::default() };
         daemon.sessions.report_outcomes(request).await.expect("outcomes are taken");
