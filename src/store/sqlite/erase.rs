@@ -57,3 +57,6 @@ pub(super) fn rewrite(connection: &Connection) -> Result<(), Fault> {
     let is_held: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
     if is_held { Err(StoreError::Busy.into()) } else { Ok(()) }
 }
+
+#[cfg(test)]
+mod tests;
