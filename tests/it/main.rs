@@ -9,6 +9,7 @@ mod cli;
 mod crash;
 mod demo;
 mod erasure;
+mod field;
 mod frozen;
 mod lives;
 mod privacy;
