@@ -7,6 +7,7 @@
 
 mod admissions;
 mod apply;
+mod backup;
 mod check_config;
 mod completions;
 mod counts;
@@ -22,6 +23,7 @@ mod policy;
 mod remote;
 mod replay;
 mod request;
+mod restore;
 mod serve;
 mod session;
 mod stats;
@@ -89,6 +91,8 @@ enum Command {
     Watch(watch::Args),
     Traffic(traffic::Args),
     Replay(replay::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     CheckConfig(check_config::Args),
     Completions(completions::Args),
 }
@@ -111,6 +115,8 @@ impl Command {
             Self::Watch(args) => watch::run(args, shell).await,
             Self::Traffic(args) => traffic::run(args, shell).await,
             Self::Replay(args) => replay::run(&args, shell),
+            Self::Backup(args) => backup::run(&args, shell),
+            Self::Restore(args) => restore::run(&args, shell),
             Self::CheckConfig(args) => check_config::run(&args, shell),
             Self::Completions(args) => completions::run(&args),
         }

@@ -120,6 +120,13 @@ impl History {
         self.missed.iter()
     }
 
+    /// Gives every call that is kept another id.
+    pub fn rename(&mut self, rename: impl Fn(&CallId) -> CallId) {
+        for call in self.steps.iter_mut().flat_map(|step| &mut step.calls) {
+            call.call_id = rename(&call.call_id);
+        }
+    }
+
     /// Notes a planned step.
     pub fn note_step(&mut self, planned: &StepPlanned, at: UnixMillis) {
         self.plans.add(planned.result);

@@ -100,6 +100,13 @@ impl SwitchWindow {
         }
     }
 
+    /// Gives every call its new id.
+    pub fn rename(&mut self, renamed: impl Fn(&CallId) -> CallId) {
+        for open in &mut self.undecided {
+            open.call_id = renamed(&open.call_id);
+        }
+    }
+
     /// Forgets a call that was judged.
     pub fn settle(&mut self, call: &CallId) {
         self.undecided.retain(|open| &open.call_id != call);

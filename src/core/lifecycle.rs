@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::erasure::Erasure;
 use super::event::{Ending, Failure, MoveCause, OutcomeReported, ToolAction, ToolMoved, ToolState};
 use super::ids::{SessionId, StepId, ToolId, UnixMillis};
 use super::policy::LifePolicy;
@@ -204,6 +205,16 @@ impl Health {
     /// Returns why the tool stands where it stands, and what was said of it; `None` where it never moved.
     pub fn last_move(&self) -> Option<(MoveCause, &str)> {
         self.last_move.as_ref().map(|(cause, reason)| (*cause, reason.as_str()))
+    }
+
+    /// Replaces what a session's failures say of it.
+    pub fn erase(&mut self, erasure: &Erasure) {
+        for failure in &mut self.failures {
+            erasure.clear_failure(failure);
+        }
+        for (session, _) in &mut self.failed_batches {
+            erasure.rename(session);
+        }
     }
 
     /// Takes a transition into account.

@@ -24,6 +24,7 @@ pub mod render;
 
 pub mod block;
 pub mod checking;
+pub mod erasure;
 pub mod explain;
 pub mod judging;
 pub mod lifecycle;

@@ -179,6 +179,21 @@ pub struct LearnPolicy {
     pub query_days: u32,
 }
 
+/// How much is kept of the log.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LogPolicy {
+    /// Days after which traffic is cut from the log; 0 for never.
+    pub retain_days: u32,
+    /// Mebibytes of events beyond which the oldest traffic is cut; 0 for no bound.
+    pub retain_mib: u32,
+}
+
+impl Default for LogPolicy {
+    fn default() -> Self {
+        Self { retain_days: 30, retain_mib: 10_240 }
+    }
+}
+
 /// Everything that can be tuned in a namespace.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Policy {
@@ -196,6 +211,9 @@ pub struct Policy {
     pub life: LifePolicy,
     /// What is kept of traffic.
     pub learn: LearnPolicy,
+    /// How much is kept of the log.
+    #[serde(default)]
+    pub log: LogPolicy,
 }
 
 impl Default for Policy {
@@ -228,6 +246,7 @@ impl Default for Policy {
             },
             life: LifePolicy { failures: 3, backoff_secs: 60, probation_successes: 10, held_after: 3 },
             learn: LearnPolicy { queries: QueryRetention::Terms, query_days: 30 },
+            log: LogPolicy::default(),
         }
     }
 }
@@ -586,6 +605,23 @@ pub const KEYS: &[Key] = &[
         "1..=365",
         "days",
         "Kept queries are dropped after so long: a month is enough to learn from, and no archive."
+    ),
+    number!(
+        "log.retain_days",
+        log.retain_days,
+        0..=3_650,
+        "0..=3650",
+        "days",
+        "Traffic is cut from the log after so long, 0 for never; a month is what a figure is compared with. What \
+         happened to tools and to the policy stays."
+    ),
+    number!(
+        "log.retain_mib",
+        log.retain_mib,
+        0..=1_048_576,
+        "0..=1048576",
+        "MiB",
+        "The oldest traffic is cut while events hold more, 0 for no bound: a disk is full before anybody looks."
     ),
 ];
 

@@ -28,10 +28,9 @@ impl Engine {
         self.journal().follow(namespace)
     }
 
-    /// Returns where a namespace's log begins. Blocks for the disk.
-    pub fn log_begins(&self, namespace: &NamespaceId) -> Result<Seq, EngineError> {
-        let first = self.reader().first(namespace).map_err(EngineError::NotReadable)?;
-        Ok(first.unwrap_or(Seq(1)))
+    /// Returns the first record that a namespace's log still has whole: 1 unless traffic was cut. Blocks for the disk.
+    pub fn log_begin(&self, namespace: &NamespaceId) -> Result<Seq, EngineError> {
+        self.reader().begin(namespace).map_err(EngineError::NotReadable)
     }
 
     /// Returns the records of some kinds behind `after`, up to `through` at most, and how far it looked; see

@@ -4,6 +4,7 @@
 
 mod announce;
 pub mod clock;
+mod erasure;
 pub mod error;
 pub mod explain;
 mod export;
@@ -32,6 +33,7 @@ use crate::core::ids::{Digest, NamespaceId, Seq, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::store::{Reader, StoreError, Unit};
 
+pub use erasure::Erased;
 pub use error::EngineError;
 pub use handle::Handle;
 

@@ -113,6 +113,13 @@ impl SessionService for Api {
     ) -> Result<Response<proto::CloseSessionResponse>, Status> {
         self.serve("/toolcrib.v1.SessionService/CloseSession", self.close(request.into_inner())).await
     }
+
+    async fn erase_session(
+        &self,
+        request: Request<proto::EraseSessionRequest>,
+    ) -> Result<Response<proto::EraseSessionResponse>, Status> {
+        self.serve("/toolcrib.v1.SessionService/EraseSession", self.erase(request.into_inner())).await
+    }
 }
 
 impl Api {
@@ -429,6 +436,20 @@ impl Api {
         // The close stands behind the outcomes in the log, so once it is on disk they are.
         let durable = handle.close_session(id).await?.await.is_ok() && reported.all_taken;
         Ok(proto::CloseSessionResponse { acks: convert::acks(&reported.acks), durable })
+    }
+
+    async fn erase(&self, request: proto::EraseSessionRequest) -> Result<proto::EraseSessionResponse, Status> {
+        let mut fields = Fields::default();
+        let space = namespace(&request.namespace, &mut fields);
+        let id = session_id(&request.session_id, &mut fields);
+        fields.finish()?;
+        let erased = self.engine.erase_session(&space, id, super::registry::ACTOR.into()).await?;
+        Ok(proto::EraseSessionResponse {
+            erased_as: erased.pseudonym.to_string(),
+            queries: erased.n_queries,
+            records: erased.n_records,
+            rewritten: erased.is_rewritten,
+        })
     }
 }
 

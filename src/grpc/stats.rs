@@ -145,7 +145,14 @@ impl Api {
         let engine = self.engine.clone();
         let (sender, receiver) = tokio::sync::mpsc::channel(EXPORT_QUEUE);
         tokio::task::spawn_blocking(move || {
-            let mut lines = Lines { buffer: Vec::new(), sender };
+            let begin = match engine.log_begin(&space) {
+                Ok(begin) => begin,
+                Err(error) => {
+                    let _ = sender.blocking_send(Err(error.into()));
+                    return;
+                }
+            };
+            let mut lines = Lines { buffer: Vec::new(), begin, sender };
             let mut demand = Demand::default();
             let read = engine.read_log(&space, Seq(request.after), &mut |record, words| match kind {
                 proto::ExportKind::Events => match serde_json::to_string(&record) {
@@ -212,6 +219,8 @@ impl FromStr for Place {
 /// Gathers lines into messages; breaks when nobody reads any more.
 struct Lines {
     buffer: Vec<u8>,
+    /// The log's first record.
+    begin: Seq,
     sender: tokio::sync::mpsc::Sender<Result<proto::ExportTrafficResponse, Status>>,
 }
 
@@ -227,7 +236,7 @@ impl Lines {
             return ControlFlow::Continue(());
         }
         let lines = std::mem::take(&mut self.buffer).into();
-        match self.sender.blocking_send(Ok(proto::ExportTrafficResponse { lines })) {
+        match self.sender.blocking_send(Ok(proto::ExportTrafficResponse { lines, log_begin: self.begin.0 })) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }

@@ -136,6 +136,11 @@ impl From<EngineError> for Status {
                 ErrorReason::UnknownSession,
                 format!("there is no session {id}; open it with OpenSession"),
             ),
+            EngineError::NothingToErase(id) => plain(
+                Code::NotFound,
+                ErrorReason::UnknownSession,
+                format!("nothing is kept of a session {id}; what was erased is not known by its id any more"),
+            ),
             EngineError::SessionEnded(id) => plain(
                 Code::NotFound,
                 ErrorReason::SessionEnded,

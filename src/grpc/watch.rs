@@ -50,10 +50,8 @@ impl Api {
         fields.require(after <= end, "after_sequence", format!("must be at most {end}, where the log ends"));
         fields.finish()?;
         let (engine, id) = (self.engine.clone(), space.clone());
-        let begins = in_background(move || engine.log_begins(&id)).await??;
-        if after.next() < begins {
-            return Err(cut_off(begins));
-        }
+        let begins = in_background(move || engine.log_begin(&id)).await??;
+        check_whole(after, begins, &kinds)?;
         let (sender, receiver) = mpsc::channel(QUEUE);
         let follower = Follower { engine: self.engine.clone(), handle, space, kinds, reached: after, on_disk, sender };
         let stop = self.stop.clone();
@@ -70,10 +68,19 @@ impl Api {
     }
 }
 
-/// Refuses to begin where nothing is any more: whoever follows without a gap must know that there is one.
-fn cut_off(begins: Seq) -> Status {
-    let message = format!("the log begins at {begins}, what stood before was dropped; watch after {}", begins.0 - 1);
-    status::status(Code::FailedPrecondition, proto::ErrorReason::LogCut, message, ErrorDetails::new())
+/// The kind that a cut of the log takes: it goes with the traffic that it was drawn from. The other kinds are kept.
+const CUT_WITH_TRAFFIC: &str = "pool_reranked";
+
+/// Refuses to begin where something is missing: whoever follows without a gap must know that there is one.
+fn check_whole(after: Seq, begin: Seq, kinds: &[&str]) -> Result<(), Status> {
+    if after.next() >= begin || !kinds.contains(&CUT_WITH_TRAFFIC) {
+        return Ok(());
+    }
+    let message = format!(
+        "the log begins at {begin}, and epochs before it were dropped; watch after {}, or other kinds",
+        begin.0 - 1
+    );
+    Err(status::status(Code::FailedPrecondition, proto::ErrorReason::LogCut, message, ErrorDetails::new()))
 }
 
 /// Reads which events are watched, as the log names them.
@@ -151,10 +158,7 @@ impl Follower {
         in_background(move || {
             let (records, reached) = engine.read_kinds(&space, after, through, &kinds)?;
             // Looked at behind the reading: a cut that came before it has left a gap in what was read.
-            let begins = engine.log_begins(&space)?;
-            if after.next() < begins {
-                return Err(cut_off(begins));
-            }
+            check_whole(after, engine.log_begin(&space)?, &kinds)?;
             let view = handle.view();
             Ok((records.iter().filter_map(|record| message(&view, record)).collect(), reached))
         })

@@ -104,6 +104,8 @@ families! {
     LOG_BATCH = histogram("toolcrib_log_batch_events", BATCH, "Events in a batch");
     LOG_QUEUE = gauge("toolcrib_log_queue_events", "Events that wait for the disk");
     LOG_LOST = counter("toolcrib_log_lost_events_total", "Answered or acknowledged events that did not reach the disk");
+    LOG_BYTES = gauge("toolcrib_log_bytes", "Bytes of the events that are kept, without the audit of what was cut");
+    LOG_AGE = gauge("toolcrib_log_age_seconds", "Age of the oldest event that is kept, that audit aside");
     STORE_WRITABLE = gauge("toolcrib_store_writable", "1 while the store takes writes, else 0");
     SNAPSHOT_AGE = gauge(
         "toolcrib_snapshot_age_seconds",

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const CATALOG: &str = r#"{"name":"github__create_issue","description":"Creates an issue in a repository. Use it to report a bug.","input_schema":{"type":"object","properties":{"title":{"type":"string","description":"Title of the issue"}},"required":["title"]}}
 {"name":"github__list_branches","description":"Lists the branches of a repository.","input_schema":{"type":"object","properties":{"repo":{"type":"string"}}}}
 {"name":"fs__read_file","description":"Reads a text file from the disk.","input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}
-{"name":"nothing_said","input_schema":{"type":"object"}}
+{"name":"fs__nothing_said","input_schema":{"type":"object"}}
 "#;
 
 const DEFINITION: &str = r#"{"source":"fs","name":"cat","summary":"Shows the content of a file","when_to_use":"to look into a text file","keywords":["read","print"],"size_tokens":32,"description":"Shows a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}"#;

@@ -24,6 +24,7 @@ const GROUPS: &[(&str, &str)] = &[
     ("hot_pool", "The tools whose whole definitions are resident, chosen from use."),
     ("learn", "What is kept of traffic."),
     ("life", "When a tool is taken out, and how it comes back."),
+    ("log", "How long the event log keeps traffic."),
     ("plan", "What a step may issue."),
     ("session", "Sessions and their blocks."),
 ];

@@ -74,6 +74,8 @@ pub enum Event {
     UsageReported(UsageReported),
     /// Time passed that something was waiting for.
     TimePassed,
+    /// What was kept of a session's words was erased.
+    SessionErased(SessionErased),
 
     // Consequences.
     /// A session's block was frozen.
@@ -107,7 +109,8 @@ impl Event {
             | Self::CallsChecked(_)
             | Self::OutcomeReported(_)
             | Self::UsageReported(_)
-            | Self::TimePassed => true,
+            | Self::TimePassed
+            | Self::SessionErased(_) => true,
             Self::BlockFrozen(_)
             | Self::CallCounted(_)
             | Self::CallJudged(_)
@@ -501,6 +504,16 @@ pub struct UsageReported {
     /// The provider's own word for a miss; empty where it gave none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub miss_reason: String,
+}
+
+/// What was kept of a session's words was erased; draws nothing. Its records in the log were changed with it, so that they
+/// read as if the session had had this name from the start.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SessionErased {
+    /// The name that stands for the session since.
+    pub session: SessionId,
+    /// Who did it.
+    pub actor: String,
 }
 
 /// A session's block was frozen.

@@ -14,7 +14,7 @@ use super::super::ids::{Generation, SessionId, ToolId, UnixMillis};
 use super::super::judging::CountedCall;
 use super::super::lifecycle::{self, Health};
 use super::super::session::Counting;
-use super::{Namespace, arguments_fitted};
+use super::{Entry, Namespace, arguments_fitted};
 
 /// Who is written down as the actor of what the core draws.
 const CORE: &str = "core";
@@ -179,10 +179,11 @@ impl Namespace {
                 drawn.push(Event::ToolMoved(self.moved(now, tool, new, MoveCause::BackoffOver, CORE, "")));
             }
         }
-        for (id, entry) in &self.sessions {
-            if entry.session.ended().is_none() && self.idle_end(&entry.session) <= now {
-                drawn.extend(self.draw_end(id, SessionEnd::Expired));
-            }
+        let is_idle = |entry: &&Entry| entry.session.ended().is_none() && self.idle_end(&entry.session) <= now;
+        let mut idle: Vec<&Entry> = self.sessions.values().filter(is_idle).collect();
+        idle.sort_by_key(|entry| (entry.session.opened(), entry.order));
+        for entry in idle {
+            drawn.extend(self.draw_end(entry.session.id(), SessionEnd::Expired));
         }
         drawn
     }

@@ -21,11 +21,15 @@ pub struct Entry {
     /// What happened in it; empty in what an older build wrote.
     #[serde(default)]
     pub history: History,
+    /// How many sessions had been opened before it. The order in which sessions end together: their ids would do, but an
+    /// erased session has another one.
+    #[serde(default)]
+    pub order: u64,
 }
 
 impl Entry {
-    pub fn new(session: Session) -> Self {
-        Self { session, window: SwitchWindow::default(), history: History::default() }
+    pub fn new(session: Session, order: u64) -> Self {
+        Self { session, window: SwitchWindow::default(), history: History::default(), order }
     }
 
     /// Returns the tool that a call stands for, checked or counted.

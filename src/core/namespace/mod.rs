@@ -10,6 +10,7 @@ pub mod commands;
 mod draw;
 mod draw_tools;
 mod entry;
+mod erase;
 mod state;
 mod stats;
 
@@ -90,6 +91,7 @@ impl KnownRequest {
 }
 
 /// Everything that a namespace's log implies.
+#[derive(Clone)]
 pub struct Namespace {
     id: NamespaceId,
     salt: Digest,
@@ -328,7 +330,7 @@ impl Namespace {
                 }
             }
             Event::TimePassed => self.forget_ended(at),
-            Event::SessionRefreshed(_) | Event::SessionClosed(_) => {}
+            Event::SessionRefreshed(_) | Event::SessionClosed(_) | Event::SessionErased(_) => {}
             Event::BlockFrozen(frozen) => self.apply_block(at, frozen),
             Event::CallCounted(counted) => {
                 if let Event::OutcomeReported(outcome) = cause {
@@ -428,8 +430,9 @@ impl Namespace {
     fn apply_opened(&mut self, at: UnixMillis, opened: &SessionOpened) {
         let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id));
         let session = Session::open(opened.session.clone(), opened.spec.clone(), original, at);
+        let entry = Entry::new(session, self.figures.sessions_opened);
         self.figures.sessions_opened += 1;
-        self.sessions.insert(opened.session.clone(), Entry::new(session));
+        self.sessions.insert(opened.session.clone(), entry);
     }
 
     fn apply_block(&mut self, at: UnixMillis, frozen: &BlockFrozen) {

@@ -259,10 +259,15 @@ impl TestDaemon {
         self.stats.get_stats(request).await.expect("figures").into_inner().figures.remove(0)
     }
 
-    /// Cuts the log: what stands up to a place is gone, as an operator's retention leaves it.
+    /// Says that traffic up to a place was cut from the log, as retention does.
     pub fn cut_log(&self, through: u64) {
         let store = rusqlite::Connection::open(database(self.dir.path())).expect("the store");
-        store.execute("DELETE FROM events WHERE seq <= ?1", [through as i64]).expect("rows go");
+        store.execute("UPDATE namespaces SET log_begin = ?1", [through as i64 + 1]).expect("a beginning");
+    }
+
+    /// Returns where its database is.
+    pub fn database(&self) -> PathBuf {
+        database(self.dir.path())
     }
 
     /// Returns what the store holds of queries, oldest first.
