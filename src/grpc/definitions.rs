@@ -99,6 +99,7 @@ fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
         warnings: Vec::new(),
         measured_tokens: 0,
         change: None,
+        confusable: Vec::new(),
     }
 }
 

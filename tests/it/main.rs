@@ -7,6 +7,7 @@ mod architecture;
 mod cli;
 mod crash;
 mod demo;
+mod flags;
 mod frozen;
 mod lives;
 mod privacy;

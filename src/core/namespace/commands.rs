@@ -5,12 +5,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::super::admission::beside::Beside;
 use super::super::admission::change::{Change, classify};
-use super::super::admission::{Checked, Violation, ViolationCode};
+use super::super::admission::neighbours::{Neighbour, Neighbours};
+use super::super::admission::{Checked, Violation, ViolationCode, sort_flags};
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, MoveCause, PolicySet, ToolAction, ToolChanged, ToolState,
     ToolsRegistered,
 };
+use super::super::definition::Definition;
 use super::super::ids::{Alias, ToolId, UnixMillis, Version};
 use super::super::lifecycle;
 use super::super::policy::PolicyViolation;
@@ -63,6 +66,8 @@ pub struct Admission {
     pub measured_tokens: u32,
     /// What differs from the version before; `None` where none was replaced.
     pub change: Option<Change>,
+    /// The tools that a model may take for it, the closest first, five at most; none where nothing entered.
+    pub confusable: Vec<Neighbour>,
 }
 
 /// What a registration comes to.
@@ -113,8 +118,11 @@ impl Namespace {
         let mut admissions = Vec::new();
         let mut admitted = Vec::new();
         let mut by_alias = BTreeMap::new();
+        let entering = entering(&registration.checked);
+        let counts = |tool: &ToolId| self.counts_as_neighbour(tool);
+        let beside = Beside { known: &self.neighbours, entering: &entering, counts: &counts };
         for (index, checked) in &registration.checked {
-            let (admission, fresh) = self.decide_one(*index, checked, &mut by_alias);
+            let (admission, fresh) = self.decide_one(*index, checked, &beside, &mut by_alias);
             admissions.push(admission);
             admitted.extend(fresh);
         }
@@ -150,6 +158,7 @@ impl Namespace {
         &self,
         index: u32,
         checked: &'c Checked,
+        beside: &Beside<'_>,
         by_alias: &mut BTreeMap<&'c Alias, &'c ToolId>,
     ) -> (Admission, Option<Arc<Admitted>>) {
         let tool = &checked.definition.id;
@@ -163,6 +172,7 @@ impl Namespace {
             warnings: checked.warnings.clone(),
             measured_tokens: checked.measured_tokens,
             change: None,
+            confusable: Vec::new(),
         };
         let taken = self.registry.by_alias(&checked.alias).or_else(|| by_alias.get(&checked.alias).copied());
         if let Some(other) = taken.filter(|other| *other != tool) {
@@ -176,14 +186,20 @@ impl Namespace {
         if !admission.violations.is_empty() {
             return (admission, None);
         }
+        let is_unchanged = known.is_some_and(|entry| entry.current().admitted().hash == checked.hash);
+        self.flag_beside_others(beside, &checked.definition, is_unchanged, &mut admission);
+        if !admission.violations.is_empty() {
+            return (admission, None);
+        }
         by_alias.insert(&checked.alias, tool);
-        if known.is_some_and(|entry| entry.current().admitted().hash == checked.hash) {
+        if is_unchanged {
             admission.result = AdmissionResult::Unchanged;
             return (admission, None);
         }
         admission.version = admission.version.next();
         admission.change = known.map(|entry| classify(&entry.current().admitted().definition, &checked.definition));
-        let is_flagged = !checked.warnings.is_empty();
+        admission.confusable = beside.near(&checked.definition);
+        let is_flagged = !admission.warnings.is_empty();
         admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
         let admitted = Admitted {
             definition: (*checked.definition).clone(),
@@ -192,6 +208,36 @@ impl Namespace {
             measured_tokens: checked.measured_tokens,
         };
         (admission, Some(Arc::new(admitted)))
+    }
+
+    /// Adds what is flagged for the tools beside a definition. What is in already is refused for nothing that came later.
+    fn flag_beside_others(
+        &self,
+        beside: &Beside<'_>,
+        definition: &Definition,
+        is_unchanged: bool,
+        admission: &mut Admission,
+    ) {
+        let flags = beside.flags(definition);
+        if is_unchanged {
+            admission.warnings.extend(flags);
+        } else {
+            sort_flags(flags, &self.policy.admission, &mut admission.violations, &mut admission.warnings);
+        }
+    }
+
+    /// Tells whether a tool is one that others may be taken for: not once it is retired.
+    fn counts_as_neighbour(&self, tool: &ToolId) -> bool {
+        self.registry.get(tool).is_some_and(|entry| entry.state() != ToolState::Retired)
+    }
+
+    /// Returns the tools that a model may take for this one as it stands now, the closest first, five at most.
+    pub fn neighbours_of(&self, tool: &ToolId) -> Vec<Neighbour> {
+        let Some(entry) = self.registry.get(tool) else { return Vec::new() };
+        let counts = |tool: &ToolId| self.counts_as_neighbour(tool);
+        let none = Neighbours::default();
+        let beside = Beside { known: &self.neighbours, entering: &none, counts: &counts };
+        beside.near(&entry.current().admitted().definition)
     }
 
     /// Answers a retry: decided again, it finds everything unchanged; what was new the first time is said to be.
@@ -207,6 +253,7 @@ impl Namespace {
                 let is_flagged = !admission.warnings.is_empty();
                 admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
                 admission.change = self.change_to(&note.tool, note.version);
+                admission.confusable = self.neighbours_of(&note.tool);
             }
         }
         Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 })
@@ -260,6 +307,15 @@ impl Namespace {
         let drawn = self.draw(UnixMillis::default(), &cause);
         Ok(with_drawn(cause, drawn))
     }
+}
+
+/// Returns what enters with a registration, to be looked at together: the order of a request decides nothing.
+fn entering(checked: &[(u32, Checked)]) -> Neighbours {
+    let mut entering = Neighbours::default();
+    for (_, checked) in checked.iter().filter(|(_, checked)| checked.is_admitted()) {
+        entering.insert(&checked.definition);
+    }
+    entering
 }
 
 fn with_drawn(cause: Event, drawn: Events) -> Events {

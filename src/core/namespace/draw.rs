@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::admission::confusable::are_confusable;
 use super::super::block;
 use super::super::event::{
     Block, BlockFrozen, CallCounted, CallJudged, CallsChecked, Diagnosis, Event, Judge, MoveCause, OutcomeReported,
@@ -344,9 +343,7 @@ impl Namespace {
             arguments_fit: arguments_fitted(&entry.session, outcome),
         };
         let confusable = |a: &ToolId, b: &ToolId| match (self.registry.get(a), self.registry.get(b)) {
-            (Some(a), Some(b)) => {
-                are_confusable(&a.current().admitted().definition, &b.current().admitted().definition)
-            }
+            (Some(a), Some(b)) => a.current().is_confusable_with(b.current()),
             _ => false,
         };
         let verdicts = entry.window.verdicts(&call, confusable);

@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::admission::neighbours::Neighbours;
 use super::event::{
     AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PoolReranked, SessionOpened, StepEnd, StepPlanned,
     ToolAction, ToolMoved, ToolState, ToolsRegistered,
@@ -72,6 +73,8 @@ pub struct Namespace {
     policy_version: u64,
     registry: Arc<Registry>,
     index: Arc<Index>,
+    /// The tools by their words and names; made from the registry, for what enters only.
+    neighbours: Neighbours,
     pool: HotPool,
     tick: Tick,
     health: BTreeMap<ToolId, Health>,
@@ -94,6 +97,7 @@ impl Namespace {
             policy_version: 1,
             registry: Arc::default(),
             index: Arc::default(),
+            neighbours: Neighbours::default(),
             pool: HotPool::default(),
             tick: Tick(0),
             health: BTreeMap::new(),
@@ -330,6 +334,7 @@ impl Namespace {
         for admitted in &registered.admitted {
             let definition = &admitted.definition;
             registry.insert(admitted.clone());
+            self.neighbours.insert(definition);
             if let Some(tool) = registry.get(&definition.id) {
                 index.insert(definition, tool.current().alias());
             }

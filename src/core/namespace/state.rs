@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::admission::neighbours::Neighbours;
 use super::super::figures::Figures;
 use super::super::hot_pool::HotPool;
 use super::super::ids::{Digest, NamespaceId, SessionId, Tick, ToolId};
@@ -66,8 +67,11 @@ impl Namespace {
         let state: State<'static> =
             serde_json::from_slice(bytes).map_err(|error| Unreadable { reason: error.to_string() })?;
         let mut index = Index::default();
+        let mut neighbours = Neighbours::default();
         for (_, tool) in state.registry.iter() {
-            index.insert(&tool.current().admitted().definition, tool.current().alias());
+            let definition = &tool.current().admitted().definition;
+            index.insert(definition, tool.current().alias());
+            neighbours.insert(definition);
         }
         let blocks = state.blocks.into_owned();
         let mut sessions = state.sessions.into_owned();
@@ -83,6 +87,7 @@ impl Namespace {
             policy_version: state.policy_version,
             registry: state.registry,
             index: Arc::new(index),
+            neighbours,
             pool: state.pool.into_owned(),
             tick: state.tick,
             health: state.health.into_owned(),
