@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::json;
 use super::output::word;
-use crate::proto::{Admission, AdmissionResult, ChangeClass, Difference, Violation};
+use crate::proto::{Admission, AdmissionResult, ChangeClass, ConfusableTool, Difference, Violation};
 
 /// What the words for a change begin with in the protocol.
 const CHANGE: &str = "CHANGE_CLASS_";
@@ -22,7 +22,23 @@ pub(super) fn to_json(admission: &Admission) -> Value {
         "measured_tokens": admission.measured_tokens,
         "change": change(admission),
         "differences": json::list(&admission.differences, difference),
+        "confusable": confusable_to_json(&admission.confusable),
     })
+}
+
+/// Returns the tools that one may be taken for.
+pub(super) fn confusable_to_json(tools: &[ConfusableTool]) -> Value {
+    json::list(tools, |near| json!({ "tool": json::tool_name(near.tool.as_ref()), "by": near_by(near) }))
+}
+
+/// Writes the tools that one may be taken for, after another.
+pub(super) fn confusable(tools: &[ConfusableTool]) -> String {
+    let written = tools.iter().map(|near| format!("{} ({})", json::tool_name(near.tool.as_ref()), near_by(near)));
+    written.collect::<Vec<_>>().join(", ")
+}
+
+fn near_by(near: &ConfusableTool) -> String {
+    word(near.by().as_str_name(), "NEAR_BY_")
 }
 
 /// Returns everything that was refused, with why.
@@ -46,7 +62,10 @@ fn findings(
         if admission.result() == result {
             let tool = json::tool_name(admission.tool.as_ref());
             found.push(json!({
-                "index": admission.index, "tool": tool, name: json::list(get(admission), json::violation),
+                "index": admission.index,
+                "tool": tool,
+                name: json::list(get(admission), json::violation),
+                "confusable": confusable_to_json(&admission.confusable),
             }));
         }
     }
@@ -71,6 +90,9 @@ pub(super) fn describe(text: &mut String, admission: &Admission) {
             let _ = write!(text, "; {accepted}");
         }
         let _ = writeln!(text, " [{rule}]");
+    }
+    if !admission.confusable.is_empty() {
+        let _ = writeln!(text, "  close to: {}", confusable(&admission.confusable));
     }
 }
 

@@ -1,8 +1,10 @@
 //! Planning one step: which definitions to put in front of the model for this query.
 //!
 //! What is owed comes first (tools of the session's last calls that are no longer present), then what is retrieved: the
-//! best M of the candidates, less what is in the context already, within the token budget. Never waits, never fails:
+//! best M of the candidates, less doubles and what is in the context already, within the token budget. Never waits, never fails:
 //! the worst plan issues nothing and says so. What is decided is a fact of the log afterwards, since the query is not.
+
+mod doubles;
 
 use std::collections::BTreeSet;
 
@@ -12,9 +14,11 @@ use super::ids::{ToolId, Version};
 use super::narrowing::Listing;
 use super::registry::Registry;
 use super::render::{Form, REQUEST_TOOL};
-use super::retrieval::{Query, Search};
+use super::retrieval::{Query, Ranked, Search};
 use super::session::{Session, Shelf};
 use super::view::View;
+
+pub use doubles::{LeftOut, left_out};
 
 /// One heat in calls, as the published pool writes it.
 const HEAT_UNIT: f32 = (1u64 << 30) as f32;
@@ -39,6 +43,8 @@ pub struct Plan {
     pub planned: StepPlanned,
     /// Counts and hint.
     pub listing: Listing,
+    /// What matched and was left out for the sake of a better one that a model may take it for.
+    pub left_out: Vec<LeftOut>,
 }
 
 /// Plans a step. `everything_tokens` is what sending every candidate would cost (see [`Candidates`]), which the caller
@@ -51,17 +57,29 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
 
     let limit = if ask.max_tools == 0 { view.policy.plan.top_m } else { ask.max_tools.min(view.policy.plan.top_m) };
     let (mut matched, mut n_present) = (0, 0);
+    let mut doubles = Vec::new();
     let query = &ask.query;
     let is_silent = [query.user, query.model, query.goal].iter().all(|text| text.trim().is_empty());
     if !is_silent && !block.pass_through && limit > 0 {
-        let found = search(view, spec, query, limit as usize);
+        // What is left out makes room for what comes after it.
+        let found = search(view, spec, query, 2 * limit as usize);
         matched = found.total as u32;
+        let mut above: Vec<&Ranked> = Vec::new();
+        let mut n_seen = 0;
         for ranked in &found.ranked {
+            if n_seen == limit {
+                break;
+            }
             if choice.is_in_context(&ranked.tool) {
                 n_present += 1;
-            } else {
-                choice.take(&ranked.tool, Origin::Issued, ranked.score);
+                above.push(ranked);
+            } else if let Some(double) = left_out(view, ranked, &above) {
+                doubles.push(double);
+                continue;
+            } else if choice.take(&ranked.tool, Origin::Issued, ranked.score) {
+                above.push(ranked);
             }
+            n_seen += 1;
         }
     }
     let result = match () {
@@ -87,7 +105,7 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
         result,
         tokens,
     };
-    Plan { planned, listing }
+    Plan { planned, listing, left_out: doubles }
 }
 
 /// Returns what sending every candidate of a session would cost in tokens.

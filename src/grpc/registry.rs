@@ -12,6 +12,7 @@ use super::definitions::{check_all, definition_message, read_catalog};
 use super::status::{self, Fields};
 use super::{Api, in_background, words};
 use crate::core::admission::change::{ChangeClass, Difference};
+use crate::core::admission::neighbours::Neighbour;
 use crate::core::admission::{self};
 use crate::core::definition::DerivedField;
 use crate::core::event::{AdmissionResult, Event, MoveCause, ToolAction, ToolChanged};
@@ -288,10 +289,13 @@ impl Api {
             version => entry.version(Version(version)).ok_or_else(unknown)?,
         };
         let definition = &shown.admitted().definition;
+        let tool = id.clone();
+        let near = handle.look(move |namespace| namespace.neighbours_of(&tool)).await?;
         let answer = proto::GetToolResponse {
             record: record_of(&handle, &id).await?,
             definition: Some(definition_message(definition)),
             slim_schema: Bytes::from(definition.input_schema.as_str().to_owned()),
+            confusable: near.iter().map(confusable_message).collect(),
         };
         Ok(answer)
     }
@@ -349,6 +353,14 @@ fn admission_message(admission: &Admission) -> proto::Admission {
         measured_tokens: admission.measured_tokens,
         change: change.map_or(proto::ChangeClass::Unspecified, |change| change.class.into()).into(),
         differences: differences.iter().take(DIFFERENCES).map(difference_message).collect(),
+        confusable: admission.confusable.iter().map(confusable_message).collect(),
+    }
+}
+
+fn confusable_message(near: &Neighbour) -> proto::ConfusableTool {
+    proto::ConfusableTool {
+        tool: Some(convert::tool_ref(&near.tool, Version::default())),
+        by: proto::NearBy::from(near.closeness.by).into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The words of the core and the enums of the protocol, one to one.
 
-use crate::core::admission::change;
+use crate::core::admission::{change, confusable};
 use crate::core::{checking, event};
 use crate::proto;
 
@@ -67,6 +67,7 @@ sent_words!(event::RequestResult => proto::RequestResult {
 sent_words!(event::OutcomeResult => proto::OutcomeResult { Applied, Duplicate, Late, Ignored, NotStored });
 sent_words!(event::AdmissionResult => proto::AdmissionResult { Admitted, Unchanged, Flagged, Refused });
 sent_words!(change::ChangeClass => proto::ChangeClass { Cosmetic, Compatible, Breaking });
+sent_words!(confusable::NearBy => proto::NearBy { Name, Text });
 sent_words!(event::Place => proto::Place { Tools, System, Messages, ToolResult });
 sent_words!(checking::CallKind => proto::CallKind { Tool, Request, Own });
 

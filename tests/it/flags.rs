@@ -53,7 +53,7 @@ fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
 }
 
 /// Registers definitions, each for itself, and returns what was said of each.
-fn register(namespace: &mut Namespace, definitions: &[Definition]) -> Vec<Admission> {
+pub(super) fn register(namespace: &mut Namespace, definitions: &[Definition]) -> Vec<Admission> {
     let policy = namespace.policy().admission.clone();
     let check = |definition: &Definition| check(definition, &policy);
     let checked: Vec<(u32, Checked)> = definitions.iter().map(check).zip(0..).map(|(c, i)| (i, c)).collect();
@@ -72,7 +72,7 @@ fn register(namespace: &mut Namespace, definitions: &[Definition]) -> Vec<Admiss
     registered.admissions
 }
 
-fn namespace() -> Namespace {
+pub(super) fn namespace() -> Namespace {
     Namespace::new(NamespaceId::from("flags"))
 }
 
@@ -160,7 +160,10 @@ fn poison(definition: &mut Definition, text: &str, i: usize) -> &'static str {
     match i % 10 {
         0 | 1 => definition.description = format!("{}\n\n{text}", definition.description),
         2 => definition.description = format!("{text} {}", definition.description),
-        3 => definition.description = format!("{}\n\nArgs:\n    a: first\n\n{text}\n\nReturns: text", definition.description),
+        3 => {
+            definition.description =
+                format!("{}\n\nArgs:\n    a: first\n\n{text}\n\nReturns: text", definition.description)
+        }
         4 => definition.input_schema = property(json!({"type": "string", "description": text})),
         5 => definition.input_schema = property(json!({"type": "string", "enum": ["yes", text]})),
         6 => definition.input_schema = property(json!({"type": "string", "default": text})),
@@ -198,7 +201,9 @@ fn sentences_that_poison_are_flagged() {
         let phrase = &phrases[i % phrases.len()];
         let mut namespace = namespace();
         let honest_tools: Vec<Definition> = (0..10).map(honest).collect();
-        assert!(register(&mut namespace, &honest_tools).iter().all(|a| a.violations.is_empty() && a.warnings.is_empty()));
+        assert!(
+            register(&mut namespace, &honest_tools).iter().all(|a| a.violations.is_empty() && a.warnings.is_empty())
+        );
         let mut poisoned = honest(i / 7);
         poisoned.id = ToolId::new("helper", format!("{}_plus", poisoned.id.name).as_str());
         let place = poison(&mut poisoned, &phrase.text, i / 3);
@@ -212,7 +217,12 @@ fn sentences_that_poison_are_flagged() {
         }
     }
     for ((kind, is_held_out), tally) in &by_kind {
-        eprintln!("  {kind:12} {} {} of {}", if *is_held_out { "held out" } else { "tuned   " }, tally.caught, tally.all);
+        eprintln!(
+            "  {kind:12} {} {} of {}",
+            if *is_held_out { "held out" } else { "tuned   " },
+            tally.caught,
+            tally.all
+        );
     }
     for (place, tally) in &by_place {
         eprintln!("  {place:12} {} of {}", tally.caught, tally.all);
@@ -227,29 +237,69 @@ fn sentences_that_poison_are_flagged() {
 }
 
 #[test]
-fn all_catalogs_in_one_namespace() {
+fn honest_catalogs_in_one_namespace_seldom_speak_of_each_other() {
     let mut namespace = namespace();
-    let mut by_rule: BTreeMap<(ViolationCode, String), usize> = BTreeMap::new();
-    let (mut n_tools, mut n_near) = (0, 0);
-    for file in catalog_files() {
-        // Both are samples of the servers of another set.
-        if file.to_string_lossy().contains("livemcp") {
-            continue;
-        }
+    let (mut n_tools, mut n_near, mut n_flagged) = (0, 0, 0);
+    let mut by_rule: BTreeMap<ViolationCode, usize> = BTreeMap::new();
+    // The two sets of live servers hold the same tools.
+    let files = catalog_files().into_iter().filter(|file| !file.to_string_lossy().contains("livemcp_requests"));
+    for file in files {
         let admissions = register(&mut namespace, &definitions_in(&file));
         n_tools += admissions.len();
         for admission in &admissions {
             n_near += usize::from(!admission.confusable.is_empty());
-            let found: BTreeSet<_> = admission.warnings.iter().map(|w| (w.code, w.field.split('/').next().unwrap_or_default().to_owned())).collect();
-            for rule in found {
+            n_flagged += usize::from(!admission.warnings.is_empty());
+            for rule in admission.warnings.iter().map(|warning| warning.code).collect::<BTreeSet<_>>() {
                 *by_rule.entry(rule).or_default() += 1;
-            }
-            for warning in &admission.warnings {
-                if matches!(warning.code, ViolationCode::LikeAnotherName | ViolationCode::NamesAnotherTool) {
-                    eprintln!("  ALL {} {} {}: {}", admission.tool, warning.code.as_str(), warning.field, warning.description);
-                }
             }
         }
     }
-    eprintln!("{n_tools} in one namespace: {n_near} with neighbours, {by_rule:?}");
+    eprintln!("{n_tools} in one namespace: {n_near} close to others, {n_flagged} flagged, by rule {by_rule:?}");
+    assert!(n_flagged as f64 <= MOST_FLAGGED * n_tools as f64, "{n_flagged} of {n_tools} flagged");
+}
+
+/// One way to hide something in an honest definition.
+type Attack = (&'static str, fn(&mut Definition));
+
+fn schema(text: &str) -> Json {
+    serde_json::from_str(text).expect("JSON")
+}
+
+const STRUCTURAL: [Attack; 16] = [
+    ("a character of no width", |d| d.description.push_str("a\u{200B}b")),
+    ("a tag", |d| d.summary.push('\u{E0041}')),
+    ("text turned round", |d| d.description.push_str("\u{202E}txet")),
+    ("an isolate", |d| d.keywords.push("pay\u{2066}ment".into())),
+    ("a variation selector", |d| d.title = Some("Add\u{E0100}".into())),
+    ("private use", |d| d.group = "tools\u{E000}".into()),
+    ("an escape sequence", |d| d.description.push_str("\u{1B}[8mhidden\u{1B}[0m")),
+    ("escaped in a schema", |d| {
+        d.input_schema = schema(r#"{"type":"object","properties":{"a":{"description":"x\u202ey"}}}"#);
+    }),
+    ("a surrogate pair in a schema", |d| {
+        d.input_schema = schema(r#"{"type":"object","properties":{"a":{"enum":["\udb40\udc41"]}}}"#);
+    }),
+    ("escaped in a key", |d| d.annotations = Some(schema(r#"{"re\u2060ad":true}"#))),
+    ("a key twice", |d| {
+        d.input_schema = schema(r#"{"type":"object","description":"fine","description":"not fine"}"#);
+    }),
+    ("a key twice, once escaped", |d| d.annotations = Some(schema(r#"{"title":"a","t\u0069tle":"b"}"#))),
+    ("too long", |d| d.description = "word ".repeat(4_000)),
+    ("behind blanks", |d| d.description.push_str(&format!("{}More.", " ".repeat(200)))),
+    ("behind line breaks", |d| d.description.push_str(&format!("{}More.", "\n".repeat(60)))),
+    ("in a comment", |d| d.description.push_str(" <!-- more -->")),
+];
+
+#[test]
+fn every_structural_attack_is_caught() {
+    let policy = namespace().policy().admission.clone();
+    for i in 0..STRUCTURAL.len() * 10 {
+        let (what, attack) = STRUCTURAL[i % STRUCTURAL.len()];
+        let mut tool = honest(i / STRUCTURAL.len());
+        assert!(check(&tool, &policy).violations.is_empty());
+        attack(&mut tool);
+        let checked = check(&tool, &policy);
+        let is_caught = !checked.violations.is_empty() || !checked.warnings.is_empty();
+        assert!(is_caught, "{what} in {}", tool.id);
+    }
 }

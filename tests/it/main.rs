@@ -5,6 +5,7 @@ mod common;
 
 mod architecture;
 mod cli;
+mod confusable;
 mod crash;
 mod demo;
 mod flags;

@@ -43,7 +43,12 @@ impl Beside<'_> {
                 if let Some(other) = self.other_named(&definition.id, token)
                     && named.insert(other.clone())
                 {
-                    flag(field, ViolationCode::NamesAnotherTool, &format!("names {other}, another source's"), &mut flags);
+                    flag(
+                        field,
+                        ViolationCode::NamesAnotherTool,
+                        &format!("names {other}, another source's"),
+                        &mut flags,
+                    );
                 }
             }
         });
@@ -67,7 +72,8 @@ impl Beside<'_> {
         // Models know a tool as `source__name`.
         let (source, name) = token.split_once("__").map_or((None, token), |(source, name)| (Some(source), name));
         let known = self.known.named(name).filter(|other| self.stands(other));
-        let mut named = known.chain(self.entering.named(name)).filter(|other| source.is_none_or(|s| *other.source == *s));
+        let mut named =
+            known.chain(self.entering.named(name)).filter(|other| source.is_none_or(|s| *other.source == *s));
         let mut other: Option<&ToolId> = None;
         for found in named.by_ref() {
             if found.source == tool.source {

@@ -9,11 +9,11 @@ use super::super::admission::beside::Beside;
 use super::super::admission::change::{Change, classify};
 use super::super::admission::neighbours::{Neighbour, Neighbours};
 use super::super::admission::{Checked, Violation, ViolationCode, sort_flags};
+use super::super::definition::Definition;
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, MoveCause, PolicySet, ToolAction, ToolChanged, ToolState,
     ToolsRegistered,
 };
-use super::super::definition::Definition;
 use super::super::ids::{Alias, ToolId, UnixMillis, Version};
 use super::super::lifecycle;
 use super::super::policy::PolicyViolation;

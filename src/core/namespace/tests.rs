@@ -2,6 +2,7 @@
 
 mod checks;
 mod directory;
+mod doubles;
 mod figures;
 mod frozen;
 mod life;

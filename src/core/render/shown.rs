@@ -27,7 +27,14 @@ impl Shown {
     pub fn new(admitted: Arc<Admitted>) -> Self {
         let alias = alias(&admitted.definition.id);
         let line = Rendered::measure(directory::line(&alias, &admitted.definition));
-        Self { admitted, alias, line, forms: Default::default(), validator: OnceLock::new(), signature: OnceLock::new() }
+        Self {
+            admitted,
+            alias,
+            line,
+            forms: Default::default(),
+            validator: OnceLock::new(),
+            signature: OnceLock::new(),
+        }
     }
 
     /// Returns the definition as admitted.

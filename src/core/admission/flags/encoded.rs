@@ -36,7 +36,9 @@ fn is_encoded(run: &str) -> bool {
     }
     let is_prose = |bytes: &[u8]| {
         let n_letters = bytes.iter().filter(|b| b.is_ascii_alphabetic() || **b == b' ').count();
-        bytes.contains(&b' ') && bytes.iter().all(|b| (0x20..0x7F).contains(b) || *b == b'\n') && n_letters * 10 >= bytes.len() * 8
+        bytes.contains(&b' ')
+            && bytes.iter().all(|b| (0x20..0x7F).contains(b) || *b == b'\n')
+            && n_letters * 10 >= bytes.len() * 8
     };
     is_prose(&from_base64(run)) || from_hex(run).is_some_and(|bytes| is_prose(&bytes))
 }
@@ -112,7 +114,7 @@ mod tests {
             r"say \u0069\u0067\u006e\u006f\u0072\u0065",
             "say &#105;&#103;&#110;&#111;&#114;&#101;",
             "see data:text/html;base64,PHNjcmlwdD5hbGVydCgxKTwvc2NyaXB0Pg==",
-            &"QUJD".repeat(60),
+            &"QUJk".repeat(60),
         ] {
             assert!(holds_encoded(text), "{text}");
         }

@@ -10,9 +10,8 @@ pub(in crate::core::admission) fn identifiers(text: &str) -> impl Iterator<Item 
 
 fn has_parts(token: &str) -> bool {
     let is_joined = token.contains(['_', '-', '.']);
-    let has_inner_capital = || {
-        token.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase())
-    };
+    let has_inner_capital =
+        || token.as_bytes().windows(2).any(|pair| pair[0].is_ascii_lowercase() && pair[1].is_ascii_uppercase());
     token.contains(|c: char| c.is_ascii_alphabetic()) && (is_joined || has_inner_capital())
 }
 
@@ -22,7 +21,8 @@ mod tests {
 
     #[test]
     fn only_tokens_of_several_parts_are_identifiers() {
-        let found: Vec<&str> = identifiers("Use `send_email`, readFile or list.all. Not search, 2.5 or HTTP.").collect();
+        let found: Vec<&str> =
+            identifiers("Use `send_email`, readFile or list.all. Not search, 2.5 or HTTP.").collect();
         assert_eq!(found, ["send_email", "readFile", "list.all"]);
     }
 }

@@ -209,8 +209,22 @@ const VERBATIM: &[&str] = &[
 
 /// Words of which a tag or a bracket that opens a block for the model is made.
 const BLOCK_WORDS: &[&str] = &[
-    "system", "sys", "important", "instruction", "instructions", "hidden", "secret", "admin", "override", "assistant",
-    "inst", "im", "critical", "llm", "prompt", "internal",
+    "system",
+    "sys",
+    "important",
+    "instruction",
+    "instructions",
+    "hidden",
+    "secret",
+    "admin",
+    "override",
+    "assistant",
+    "inst",
+    "im",
+    "critical",
+    "llm",
+    "prompt",
+    "internal",
 ];
 
 /// Words that make a line a turn of somebody in a conversation.
@@ -218,14 +232,29 @@ const ROLES: &[&str] = &["system", "assistant", "developer", "human"];
 
 /// Parameters in which a model is asked to write down what it knows.
 const SINKS: &[&str] = &[
-    "sidenote", "sidenotes", "scratchpad", "scratch pad", "side note", "side notes", "chain of thought",
-    "conversation history", "chat history", "conversation context", "full context", "system prompt", "hidden context",
-    "conversation log", "internal notes", "previous messages", "all messages",
+    "sidenote",
+    "sidenotes",
+    "scratchpad",
+    "scratch pad",
+    "side note",
+    "side notes",
+    "chain of thought",
+    "conversation history",
+    "chat history",
+    "conversation context",
+    "full context",
+    "system prompt",
+    "hidden context",
+    "conversation log",
+    "internal notes",
+    "previous messages",
+    "all messages",
 ];
 
 static ORDER_RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(ORDERS));
 static PRAISE_RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(PRAISE));
-static VERBATIM_FOLDED: LazyLock<Vec<String>> = LazyLock::new(|| VERBATIM.iter().map(|text| see_through(text)).collect());
+static VERBATIM_FOLDED: LazyLock<Vec<String>> =
+    LazyLock::new(|| VERBATIM.iter().map(|text| see_through(text)).collect());
 
 /// Returns the words by which a text gives an order.
 pub(super) fn order(wording: &Wording) -> Option<String> {
@@ -245,7 +274,8 @@ pub(super) fn role_token(text: &str) -> Option<String> {
     }
     for (at, open) in text.match_indices(['<', '[']) {
         let inside = text[at + open.len()..].trim_start_matches(['/', '|', '<', '!', '#', ' ', '[']);
-        let end = inside.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ' ')).unwrap_or(inside.len());
+        let end =
+            inside.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ' ')).unwrap_or(inside.len());
         let (name, after) = inside.split_at(end);
         let is_closed = after.starts_with(['>', ']', '|', ':']);
         // More words than a tag has are prose in brackets.
