@@ -111,3 +111,21 @@ fn difference(difference: &Difference) -> Value {
 fn result(admission: &Admission) -> String {
     word(admission.result().as_str_name(), "ADMISSION_RESULT_")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{NearBy, ToolRef};
+
+    #[test]
+    fn the_tools_that_one_may_be_taken_for_are_shown() {
+        let tool = ToolRef { source: "gitlab".into(), name: "create_issue".into(), version: 0 };
+        let near = ConfusableTool { tool: Some(tool), by: NearBy::Name.into() };
+        let admission =
+            Admission { result: AdmissionResult::Admitted.into(), confusable: vec![near], ..Admission::default() };
+        let mut text = String::new();
+        describe(&mut text, &admission);
+        assert!(text.ends_with("  close to: gitlab/create_issue (name)\n"), "{text}");
+        assert_eq!(to_json(&admission)["confusable"], json!([{ "tool": "gitlab/create_issue", "by": "name" }]));
+    }
+}

@@ -27,26 +27,74 @@ fn every_help_text_has_one_example() {
     check(&Cli::command(), "");
 }
 
+/// Cuts a line of a shell into words: quotes hold together, and a comment, a pipe, a redirection or an `&` ends it.
+fn words_of(line: &str) -> Vec<&str> {
+    let mut words = Vec::new();
+    for (index, part) in line.split(['"', '\'']).enumerate() {
+        if index % 2 == 1 {
+            words.push(part);
+            continue;
+        }
+        for word in part.split_whitespace() {
+            if word.starts_with(['#', '|', '>', '&', ';']) {
+                return words;
+            }
+            words.push(word);
+        }
+    }
+    words
+}
+
+fn check_can_be_typed(line: &str) {
+    if let Err(error) = Cli::try_parse_from(words_of(line)) {
+        // `--help` and `--version` are no errors of the line.
+        assert!(!error.use_stderr(), "{line}: {error}");
+    }
+}
+
 #[test]
 fn every_example_can_be_typed() {
     fn check(command: &clap::Command) {
         let help = command.get_after_help().map(ToString::to_string).unwrap_or_default();
         let example = help.lines().next().unwrap_or_default().trim_start_matches("Example: ");
-        let example = example.split([',', '>']).next().unwrap_or_default().trim();
-        let mut words = Vec::new();
-        for (index, part) in example.split(['"', '\'']).enumerate() {
-            if index % 2 == 1 {
-                words.push(part);
-            } else {
-                words.extend(part.split_whitespace());
-            }
-        }
-        if let Err(error) = Cli::try_parse_from(&words) {
-            panic!("{example}: {error}");
-        }
+        check_can_be_typed(example.split(',').next().unwrap_or_default());
         command.get_subcommands().for_each(check);
     }
     check(&Cli::command());
+}
+
+/// Returns the pages that people read, each with its name.
+fn pages() -> Vec<(String, String)> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut paths = vec![root.join("README.md")];
+    for entry in std::fs::read_dir(root.join("docs")).expect("docs").flatten() {
+        paths.push(entry.path());
+    }
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let read = |path: &std::path::PathBuf| std::fs::read_to_string(path).expect("a page of text");
+    paths.iter().map(|path| (path.display().to_string(), read(path))).collect()
+}
+
+#[test]
+fn every_command_in_the_documentation_can_be_typed() {
+    let mut n_lines = 0;
+    for (page, text) in pages() {
+        let joined = text.replace("\\\n", " ");
+        let mut is_shell = false;
+        for line in joined.lines() {
+            if let Some(language) = line.trim_start().strip_prefix("```") {
+                is_shell = matches!(language, "sh" | "console");
+                continue;
+            }
+            let command = line.trim_start().trim_start_matches("$ ");
+            if is_shell && command.starts_with("toolcrib ") {
+                println!("{page}: {command}");
+                check_can_be_typed(command);
+                n_lines += 1;
+            }
+        }
+    }
+    assert!(n_lines >= 5, "only {n_lines} commands were found");
 }
 
 #[test]

@@ -8,6 +8,7 @@ mod cli;
 mod confusable;
 mod crash;
 mod demo;
+mod field;
 mod flags;
 mod frozen;
 mod lives;
