@@ -1,5 +1,5 @@
 //! The tools of a namespace by their words and names, so that a definition is compared with those alone that can be
-//! close to it. Finds exactly what comparing with each would find.
+//! close to it. Finds exactly what comparing with each would find, up to [`ENOUGH`].
 //!
 //! Two definitions of which three words in five are common share more than half of either's words. So of any words that
 //! make up the rest of one, at least one must be the other's: looking up the rarest of them finds every candidate.
@@ -11,6 +11,10 @@ use super::confusable::{CLOSE, Closeness, Signature};
 use super::fold::{fold_letters, words};
 use crate::core::definition::Definition;
 use crate::core::ids::ToolId;
+
+/// So many close tools are a family, of which any few say so: looking at all of it, for each of its members, would take
+/// time by the square of its size.
+pub const ENOUGH: usize = 64;
 
 /// Another tool that is close.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,21 +99,30 @@ impl Neighbours {
         self.slots.contains_key(tool)
     }
 
-    /// Returns every other tool that is close to a definition, in no order.
+    /// Returns every other tool that is close to a definition, in no order; of more than [`ENOUGH`] only so many, those of
+    /// the same name before the others.
     pub fn near(&self, definition: &Definition) -> Vec<Neighbour> {
         let signature = Signature::of(definition);
-        let mut candidates = self.by_letters.get(&signature.letters).cloned().unwrap_or_default();
-        for slots in self.rarest(&signature.words) {
-            candidates.extend_from_slice(slots);
+        let by_letters = self.by_letters.get(&signature.letters).map_or(&[][..], Vec::as_slice);
+        let mut is_seen = vec![false; self.entries.len()];
+        let mut near = Vec::new();
+        for slots in std::iter::once(by_letters).chain(self.rarest(&signature.words)) {
+            for &slot in slots {
+                if std::mem::replace(&mut is_seen[slot as usize], true) {
+                    continue;
+                }
+                let Some(entry) = &self.entries[slot as usize] else { continue };
+                if let Some(closeness) = signature.closeness(&entry.signature)
+                    && entry.tool != definition.id
+                {
+                    near.push(Neighbour { tool: entry.tool.clone(), closeness });
+                    if near.len() == ENOUGH {
+                        return near;
+                    }
+                }
+            }
         }
-        candidates.sort_unstable();
-        candidates.dedup();
-        let entries = candidates.into_iter().filter_map(|slot| self.entries[slot as usize].as_ref());
-        let close = entries.filter_map(|entry| {
-            let closeness = signature.closeness(&entry.signature)?;
-            Some(Neighbour { tool: entry.tool.clone(), closeness })
-        });
-        close.filter(|near| near.tool != definition.id).collect()
+        near
     }
 
     /// Returns the tools that have the rarest words, so many words that every close tool has one of them.
@@ -187,6 +200,18 @@ mod tests {
         assert_eq!(like("other", "forrn"), 1);
         let sources = |source: &str| index.sources_looking_like(source).count();
         assert_eq!((sources("Mai1"), sources("mail"), sources("post")), (1, 0, 0));
+    }
+
+    #[test]
+    fn of_a_large_family_enough_are_found_and_those_of_the_same_name_first() {
+        let mut index = Neighbours::default();
+        for i in 0..200 {
+            index.insert(&tool("one", &format!("lookup_{i}"), "Looks up one thing in the records of the house"));
+        }
+        let twin = tool("two", "lookup_199", "Looks up one thing in the records of the house");
+        let near = index.near(&twin);
+        assert_eq!(near.len(), ENOUGH);
+        assert_eq!(near[0].tool, ToolId::new("one", "lookup_199"));
     }
 
     #[test]
