@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::json;
 use super::output::word;
-use crate::proto::{Admission, AdmissionEffect, AdmissionResult, ChangeClass, Difference, Violation};
+use crate::proto::{Admission, AdmissionEffect, AdmissionResult, ChangeClass, ConfusableTool, Difference, Violation};
 
 /// What the words for a change begin with in the protocol.
 pub(super) const CHANGE: &str = "CHANGE_CLASS_";
@@ -26,7 +26,23 @@ pub(super) fn to_json(admission: &Admission) -> Value {
         "wait_cause": word(admission.wait_cause().as_str_name(), "WAIT_CAUSE_"),
         "hash": admission.hash,
         "stops_waiting": admission.stops_waiting,
+        "confusable": confusable_to_json(&admission.confusable),
     })
+}
+
+/// Returns the tools that one may be taken for.
+pub(super) fn confusable_to_json(tools: &[ConfusableTool]) -> Value {
+    json::list(tools, |near| json!({ "tool": json::tool_name(near.tool.as_ref()), "by": near_by(near) }))
+}
+
+/// Writes the tools that one may be taken for, after another.
+pub(super) fn confusable(tools: &[ConfusableTool]) -> String {
+    let written = tools.iter().map(|near| format!("{} ({})", json::tool_name(near.tool.as_ref()), near_by(near)));
+    written.collect::<Vec<_>>().join(", ")
+}
+
+fn near_by(near: &ConfusableTool) -> String {
+    word(near.by().as_str_name(), "NEAR_BY_")
 }
 
 /// Returns everything that was refused, with why.
@@ -50,7 +66,10 @@ fn findings(
         if admission.result() == result {
             let tool = json::tool_name(admission.tool.as_ref());
             found.push(json!({
-                "index": admission.index, "tool": tool, name: json::list(get(admission), json::violation),
+                "index": admission.index,
+                "tool": tool,
+                name: json::list(get(admission), json::violation),
+                "confusable": confusable_to_json(&admission.confusable),
             }));
         }
     }
@@ -83,6 +102,9 @@ pub(super) fn describe(text: &mut String, admission: &Admission) {
     if admission.stops_waiting != 0 {
         let _ = writeln!(text, "  version {} waits no longer", admission.stops_waiting);
     }
+    if !admission.confusable.is_empty() {
+        let _ = writeln!(text, "  close to: {}", confusable(&admission.confusable));
+    }
 }
 
 /// Says when models see it, where that is not at once.
@@ -109,4 +131,22 @@ pub(super) fn difference(difference: &Difference) -> Value {
 /// Returns the word for what admission said.
 pub(super) fn result(admission: &Admission) -> String {
     word(admission.result().as_str_name(), "ADMISSION_RESULT_")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::proto::{NearBy, ToolRef};
+
+    #[test]
+    fn the_tools_that_one_may_be_taken_for_are_shown() {
+        let tool = ToolRef { source: "gitlab".into(), name: "create_issue".into(), version: 0 };
+        let near = ConfusableTool { tool: Some(tool), by: NearBy::Name.into() };
+        let admission =
+            Admission { result: AdmissionResult::Admitted.into(), confusable: vec![near], ..Admission::default() };
+        let mut text = String::new();
+        describe(&mut text, &admission);
+        assert!(text.ends_with("  close to: gitlab/create_issue (name)\n"), "{text}");
+        assert_eq!(to_json(&admission)["confusable"], json!([{ "tool": "gitlab/create_issue", "by": "name" }]));
+    }
 }

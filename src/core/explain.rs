@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::block::{self, Exclusion};
 use super::event::{Block, BlockFrozen, Delivery, Format, Issue, PoolSpec, SessionSpec, ToolState};
 use super::ids::{Alias, CallId, Generation, SessionId, StepId, ToolId, UnixMillis, Version};
-use super::planning::{self, Budget, Fate, Plan, StepAsk};
+use super::planning::{self, Budget, Double, Fate, Plan, StepAsk};
 use super::render::Form;
 use super::retrieval::{Anatomy, Dissected, Ranked};
 use super::session::Session;
@@ -305,6 +305,15 @@ impl Explainer<'_> {
                     "needs {} tokens where {left} were left of {most} ({held} held): raise plan.budget_share or the session's \
                      on_demand_budget, or shorten its definition",
                     standing.tokens
+                )
+            }
+            Fate::Confusable => {
+                let is_it = |double: &&Double| standing.tool.as_ref().is_some_and(|(tool, _)| *tool == double.tool);
+                let other = self.plan.doubles.iter().find(is_it).map(|double| double.for_the_sake_of.to_string());
+                format!(
+                    "left out for {}, for which a model may take it: tell the two apart in their summaries, or lower \
+                     plan.confusable_share",
+                    other.unwrap_or_default()
                 )
             }
             Fate::BeyondM => {

@@ -1,9 +1,11 @@
 //! Planning one step: which definitions to put in front of the model for this query.
 //!
 //! What is owed comes first (tools of the session's last calls that are no longer present), then what is retrieved: the
-//! best M of the candidates, less what is in the context already, within the token budget. Never waits, never fails:
-//! the worst plan issues nothing and says so. What is decided is a fact of the log afterwards, since the query is not.
+//! best M of the candidates, less doubles and what is in the context already, within the token budget. Never waits, never
+//! fails: the worst plan issues nothing and says so. What is decided is a fact of the log afterwards, since the query is not.
 //! A plan carries what became of every tool that it looked at, so that nobody has to guess later.
+
+mod doubles;
 
 use std::collections::BTreeSet;
 
@@ -13,9 +15,11 @@ use super::ids::{ToolId, Version};
 use super::narrowing::Listing;
 use super::registry::Registry;
 use super::render::{Form, REQUEST_TOOL};
-use super::retrieval::{Query, Search};
+use super::retrieval::{Query, Ranked, Search};
 use super::session::{Session, Shelf};
 use super::view::View;
+
+pub use doubles::{Double, double_of};
 
 /// One heat in calls, as the published pool writes it.
 const HEAT_UNIT: f32 = (1u64 << 30) as f32;
@@ -49,6 +53,8 @@ pub struct Plan {
     pub limit: u32,
     /// What became of every tool that was looked at, in that order: first what is owed, then the best matches.
     pub fates: Vec<(ToolId, Fate)>,
+    /// The tools among them that were left out for the sake of another.
+    pub doubles: Vec<Double>,
 }
 
 /// What becomes of a tool in one step, and why.
@@ -64,6 +70,8 @@ pub enum Fate {
     Present,
     /// Its definition does not fit the tokens that are left.
     OverBudget,
+    /// A model may take it for one that fits far better; [`Plan::doubles`] says which.
+    Confusable,
     /// It matches, and others match better.
     BeyondM,
     /// No word of the query is in what it says of itself.
@@ -99,21 +107,40 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
 
     let limit = limit_of(view, ask);
     let (mut matched, mut n_present) = (0, 0);
+    let mut doubles = Vec::new();
     let query = &ask.query;
     let is_silent = query.is_silent();
     if !is_silent && !block.pass_through && limit > 0 {
-        let found = search(view, spec, query, limit as usize);
+        // What is left out makes room for what comes after it.
+        let found = search(view, spec, query, 2 * limit as usize);
         matched = found.total as u32;
+        let mut above: Vec<&Ranked> = Vec::new();
+        let mut n_seen = 0;
         for ranked in &found.ranked {
+            if n_seen == limit {
+                break;
+            }
             let tool = &ranked.tool;
             let fate = match choice.place_of(tool) {
                 Some(place) => {
                     n_present += 1;
                     place
                 }
-                None if choice.take(tool, Origin::Issued, ranked.score) => Fate::Issued,
-                None => Fate::OverBudget,
+                None => match double_of(view, ranked, &above) {
+                    Some(double) => {
+                        doubles.push(double);
+                        Fate::Confusable
+                    }
+                    None if choice.take(tool, Origin::Issued, ranked.score) => Fate::Issued,
+                    None => Fate::OverBudget,
+                },
             };
+            if !matches!(fate, Fate::Confusable | Fate::OverBudget) {
+                above.push(ranked);
+            }
+            if fate != Fate::Confusable {
+                n_seen += 1;
+            }
             choice.fates.push((tool.clone(), fate));
         }
     }
@@ -140,7 +167,7 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
         result,
         tokens,
     };
-    Plan { planned, listing, budget: choice.budget, limit, fates: choice.fates }
+    Plan { planned, listing, budget: choice.budget, limit, fates: choice.fates, doubles }
 }
 
 /// Returns M for a step.

@@ -100,6 +100,14 @@ pub struct PlanPolicy {
     pub recall_limit: u32,
     /// How many of a session's last calls are put back once they are no longer present.
     pub reissue_calls: u32,
+    /// Share of a tool's score below which a confusable tool of another source is not issued beside it; 0 for never.
+    #[serde(default = "default_confusable_share")]
+    pub confusable_share: f64,
+}
+
+/// See `docs/decisions/confusable-tools.md`.
+fn default_confusable_share() -> f64 {
+    0.5
 }
 
 /// Sessions and their blocks.
@@ -220,7 +228,13 @@ impl Default for Policy {
     fn default() -> Self {
         Self {
             hot_pool: HotPoolPolicy { policy: PoolPolicy::Ewma, slots: 10, every: 10, decay: 0.95 },
-            plan: PlanPolicy { top_m: 8, budget_share: 0.10, recall_limit: 8, reissue_calls: 8 },
+            plan: PlanPolicy {
+                top_m: 8,
+                budget_share: 0.10,
+                recall_limit: 8,
+                reissue_calls: 8,
+                confusable_share: default_confusable_share(),
+            },
             session: SessionPolicy {
                 default_window: 200_000,
                 idle_secs: 1800,
@@ -380,6 +394,15 @@ pub const KEYS: &[Key] = &[
         "A compaction drops definitions; the tools of so many last calls are put back first."
     ),
     number!(
+        "plan.confusable_share",
+        plan.confusable_share,
+        0.0..=1.0,
+        "0.0..=1.0",
+        "share of the score",
+        "A tool that a model may take for another source's is not issued beside it where its score is below this share; \
+         0 always issues both. From 0.6 on it costs recall."
+    ),
+    number!(
         "session.default_window",
         session.default_window,
         1_000..=10_000_000,
@@ -477,19 +500,19 @@ pub const KEYS: &[Key] = &[
         "admission.flags.characters",
         admission.flags.characters,
         "flag | pending | refuse",
-        "Text whose looks differ from what it says: mixed scripts, odd spaces and joiners, long blank runs."
+        "Text whose looks differ from what it says: mixed scripts, odd spaces and joiners, piled marks, long blank runs."
     ),
     choice!(
         "admission.flags.names",
         admission.flags.names,
         "flag | pending | refuse",
-        "Names that pass for another source's; a flag, because two servers may well have a search each."
+        "Names and sources like another's up to case, separators and look-alike characters; honest servers have them too."
     ),
     choice!(
         "admission.flags.phrases",
         admission.flags.phrases,
         "flag | pending | refuse",
-        "Text that steers the model; recognising it is triage, so by default nobody is kept out for it."
+        "Orders to the model, marks of roles, parameters for its notes, other sources' tools named; triage, so a flag."
     ),
     choice!(
         "admission.flags.links",
@@ -501,7 +524,7 @@ pub const KEYS: &[Key] = &[
         "admission.flags.rank",
         admission.flags.rank,
         "flag | pending | refuse",
-        "Text that is there for the rank: praise of itself, a word over and over."
+        "Text that is there for the rank: praise before other tools, a word or keyword over and over."
     ),
     Key {
         name: "admission.pin_definitions",

@@ -264,6 +264,7 @@ pub fn fate_reason(fate: Fate) -> proto::Reason {
     match fate {
         Fate::Excluded(why) => reason(why),
         Fate::OverBudget => proto::Reason::OverBudget,
+        Fate::Confusable => proto::Reason::Confusable,
         Fate::Issued
         | Fate::Owed
         | Fate::Resident
@@ -284,6 +285,7 @@ pub fn fate_in_words(fate: Option<Fate>) -> &'static str {
         Some(Fate::Resident) => origin_in_words(Origin::Resident),
         Some(Fate::Present) => "in the context already",
         Some(Fate::OverBudget) => "larger than what is left for on-demand definitions",
+        Some(Fate::Confusable) => "a model may take it for another tool that fits far better",
         Some(Fate::BeyondM) => "others match better",
         Some(Fate::NoMatch) => "shares no word with the query",
         Some(Fate::NotSought) => "nothing is looked for in this step",
@@ -301,6 +303,7 @@ pub fn fate(fate: Option<Fate>) -> proto::Fate {
         Some(Fate::Resident) => proto::Fate::Resident,
         Some(Fate::Present) => proto::Fate::Present,
         Some(Fate::OverBudget) => proto::Fate::OverBudget,
+        Some(Fate::Confusable) => proto::Fate::Confusable,
         Some(Fate::BeyondM) => proto::Fate::BeyondM,
         Some(Fate::NoMatch) => proto::Fate::NoMatch,
         Some(Fate::NotSought) => proto::Fate::NotSought,

@@ -90,6 +90,7 @@ fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
         effect: AdmissionEffect::Nothing,
         waits: None,
         stops_waiting: None,
+        confusable: Vec::new(),
     }
 }
 

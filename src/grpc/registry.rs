@@ -10,6 +10,7 @@ use super::convert::{self, namespace};
 use super::definitions::{check_all, definition_message};
 use super::status::{self, Fields};
 use super::{Api, in_background, records, words};
+use crate::core::admission::neighbours::Neighbour;
 use crate::core::admission::{self};
 use crate::core::event::{ToolAction, ToolChanged};
 use crate::core::ids::{Digest, NamespaceId, Seq, ToolId, Version};
@@ -208,10 +209,13 @@ impl Api {
         };
         let shown = shown.ok_or_else(unknown)?;
         let definition = &shown.admitted().definition;
+        let tool = id.clone();
+        let near = handle.look(move |namespace| namespace.neighbours_of(&tool)).await?;
         let answer = proto::GetToolResponse {
             record: records::of(&handle, &id).await?,
             definition: Some(definition_message(definition)),
             slim_schema: Bytes::from(definition.input_schema.as_str().to_owned()),
+            confusable: near.iter().map(confusable_message).collect(),
         };
         Ok(answer)
     }
@@ -295,6 +299,14 @@ pub(super) fn admission_message(admission: &Admission) -> proto::Admission {
         wait_cause: admission.waits.map_or(proto::WaitCause::Unspecified, proto::WaitCause::from).into(),
         hash: admission.waits.map(|_| admission.hash.to_string()).unwrap_or_default(),
         stops_waiting: admission.stops_waiting.unwrap_or_default().0,
+        confusable: admission.confusable.iter().map(confusable_message).collect(),
+    }
+}
+
+fn confusable_message(near: &Neighbour) -> proto::ConfusableTool {
+    proto::ConfusableTool {
+        tool: Some(convert::tool_ref(&near.tool, Version::default())),
+        by: proto::NearBy::from(near.closeness.by).into(),
     }
 }
 

@@ -1,6 +1,6 @@
 //! The words of the core and the enums of the protocol, one to one.
 
-use crate::core::admission::change;
+use crate::core::admission::{change, confusable};
 use crate::core::namespace::commands::AdmissionEffect;
 use crate::core::{checking, event, namespace};
 use crate::proto;
@@ -75,6 +75,7 @@ sent_words!(change::ChangeClass => proto::ChangeClass { Cosmetic, Compatible, Br
 sent_words!(event::PoolReason => proto::PoolReason {
     Score, Seeded, Pinned, FilledSlot, Outranked, Unavailable, FewerSlots
 });
+sent_words!(confusable::NearBy => proto::NearBy { Name, Text });
 sent_words!(event::Place => proto::Place { Tools, System, Messages, ToolResult });
 sent_words!(event::CacheBreak => proto::CacheBreak { Tools, Other, Expired, Unknown });
 sent_words!(event::SessionEnd => proto::SessionEnd { Closed, Expired });

@@ -143,3 +143,22 @@ async fn an_unknown_tool_is_answered_with_the_nearest_names() {
     }
     daemon.stop().await;
 }
+
+#[tokio::test]
+async fn tools_that_are_close_are_named_when_one_enters_and_when_it_is_shown() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.register(vec![definition("create_issue")]).await;
+    let mut twin = definition("create_issue");
+    twin.source = "twin".into();
+    let entered = daemon.register(vec![twin]).await;
+    let near = &entered.admissions[0].confusable[0];
+    let tool = near.tool.clone().expect("a tool");
+    assert_eq!((&*tool.name, near.by()), ("create_issue", NearBy::Name));
+    assert_eq!(entered.admissions[0].result(), AdmissionResult::Admitted, "close is no flag");
+    let request = GetToolRequest { namespace: NAMESPACE.into(), tool: Some(tool) };
+    let shown = daemon.registry.get_tool(request).await.expect("the tool").into_inner();
+    let sources: Vec<String> =
+        shown.confusable.into_iter().filter_map(|near| near.tool).map(|tool| tool.source).collect();
+    assert_eq!(sources, ["twin"]);
+    daemon.stop().await;
+}

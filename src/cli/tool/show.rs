@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{find, list, trust};
 use crate::cli::output::{count, facts};
-use crate::cli::{DONE, Shell, json};
+use crate::cli::{DONE, Shell, admissions, json};
 use crate::proto::{GetToolRequest, GetToolResponse, ToolRef};
 
 /// Show one tool with its definition
@@ -42,6 +42,7 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         "record": shown.record.as_ref().map(json::tool_record),
         "definition": shown.definition.as_ref().map(json::definition),
         "slim_schema": json::embedded(&shown.slim_schema),
+        "confusable": admissions::confusable_to_json(&shown.confusable),
     });
     shell.print(&value, &describe(&shown, named))?;
     Ok(DONE)
@@ -73,6 +74,7 @@ fn describe(shown: &GetToolResponse, named: u32) -> String {
         ("keywords", definition.keywords.join(", ")),
         ("derived", record.derived.join(", ")),
         ("hash", record.hash.clone()),
+        ("close to", admissions::confusable(&shown.confusable)),
     ]);
     text.push_str(&trust::describe(&record));
     for (name, body) in [

@@ -1,7 +1,7 @@
 //! The gate: what a definition must be to enter a registry, with everything that is wrong said at once.
 //!
-//! Looks at one definition alone. What needs the others (is the name taken, which tool is it close to, is it a change)
-//! is asked of [`confusable`] and [`change`] by the registry. Before editing: a new rule is a new [`ViolationCode`]
+//! Looks at one definition alone. What needs the others (is the name taken, which tool is it close to or speaks of, is
+//! it a change) is asked of [`beside`] and [`change`] by the registry. Before editing: a new rule is a new [`ViolationCode`]
 //! only where a program would act differently on it; the words for people are the description and what is accepted.
 
 mod flags;
@@ -12,10 +12,12 @@ mod schema;
 mod size;
 mod summary;
 
+pub mod beside;
 pub mod change;
 pub mod confusable;
 pub mod derive;
 pub mod json;
+pub mod neighbours;
 pub mod text;
 
 use std::sync::Arc;
@@ -279,7 +281,7 @@ pub fn n_flags(definition: &Definition, policy: &AdmissionPolicy) -> usize {
 }
 
 /// Puts what was flagged among the violations where policy refuses its group, else among the warnings.
-fn sort_flags(
+pub fn sort_flags(
     flags: Vec<Violation>,
     policy: &AdmissionPolicy,
     violations: &mut Vec<Violation>,

@@ -218,6 +218,13 @@ const JSON_PLACES: &[(&str, &str)] = &[
     (r#"{"type":"object","properties":{"a":{"enum":["x","T"]}}}"#, "/properties/a/enum/1"),
     (r#"{"type":"object","properties":{"a":{"default":{"T":1}}}}"#, "/properties/a/default/key[0]"),
     (r#"{"type":"object","x-note":["T"]}"#, "/x-note/0"),
+    (r#"{"type":"object","properties":{"a":{"const":"T"}}}"#, "/properties/a/const"),
+    (r#"{"type":"object","properties":{"a":{"pattern":"T"}}}"#, "/properties/a/pattern"),
+    (r#"{"type":"object","properties":{"a":{"examples":[["T"]]}}}"#, "/properties/a/examples/0/0"),
+    (r#"{"type":"object","$comment":"T"}"#, "/$comment"),
+    (r#"{"type":"object","required":["T"]}"#, "/required/0"),
+    (r#"{"type":"object","$defs":{"T":{"description":"x"}}}"#, "/$defs/key[0]"),
+    (r#"{"type":"object","anyOf":[{"properties":{"a":{"description":"T"}}}]}"#, "/anyOf/0/properties/a/description"),
 ];
 
 /// The ends of every range, the non-characters, and what only descriptions may hold.
@@ -275,6 +282,27 @@ fn every_forbidden_code_point_in_every_json_place_is_refused_raw_and_escaped() {
     }
 }
 
+/// All of them in three fields; every field has the ends of every range above.
+#[test]
+fn every_single_forbidden_code_point_is_refused_with_its_place() {
+    let mut tainted = definition();
+    let mut n_points = 0;
+    for c in ('\0'..=char::MAX).filter(|c| text::is_refused(*c)) {
+        n_points += 1;
+        let text = format!("ab{c}");
+        tainted.summary.clone_from(&text);
+        tainted.description.clone_from(&text);
+        let mut violations = Vec::new();
+        check_texts(&tainted, &mut violations);
+        let json = Value::Array(vec![Value::String(text)]);
+        check_strings(&mut "input_schema".to_owned(), "", &json, &mut violations);
+        let said = format!("U+{:04X} at character 2", c as u32);
+        let fields: Vec<&str> = violations.iter().filter(|v| v.description == said).map(|v| &*v.field).collect();
+        assert_eq!(fields, ["summary", "description", "input_schema/0"], "U+{:04X}", c as u32);
+    }
+    assert!(n_points > 137_000);
+}
+
 #[test]
 fn lines_and_tabs_stand_in_descriptions_only() {
     for text in ["a\tb", "a\nb", "a\r\nb"] {
@@ -286,7 +314,7 @@ fn lines_and_tabs_stand_in_descriptions_only() {
             let json = template.replace('T', &text.escape_default().to_string());
             let mut violations = Vec::new();
             read_json("annotations", &schema_of(&json), &mut violations);
-            assert_eq!(violations.is_empty(), *place == "/description", "{json}");
+            assert_eq!(violations.is_empty(), place.ends_with("/description"), "{json}");
         }
     }
 }

@@ -7,8 +7,11 @@ mod change;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::super::admission::beside::Beside;
 use super::super::admission::change::{Change, classify};
-use super::super::admission::{Checked, Violation, ViolationCode};
+use super::super::admission::neighbours::{Neighbour, Neighbours};
+use super::super::admission::{Checked, Violation, ViolationCode, sort_flags};
+use super::super::definition::Definition;
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, Flag, MoveCause, PolicySet, ToolAction, ToolState,
     ToolsRegistered, WaitCause, Word,
@@ -69,6 +72,8 @@ pub struct Admission {
     pub before: Option<Version>,
     /// What differs from that version; `None` where nothing is new, or was before.
     pub change: Option<Change>,
+    /// The tools that a model may take for it, the closest first, five at most; none where nothing entered.
+    pub confusable: Vec<Neighbour>,
     /// When models see it.
     pub effect: AdmissionEffect,
     /// Why it waits for approval, where it does.
@@ -159,8 +164,11 @@ impl Namespace {
         let mut admissions = Vec::new();
         let mut admitted = Vec::new();
         let mut by_alias = BTreeMap::new();
+        let entering = entering(&registration.checked);
+        let counts = |tool: &ToolId| self.counts_as_neighbour(tool);
+        let beside = Beside { known: &self.neighbours, entering: &entering, counts: &counts };
         for (index, checked) in &registration.checked {
-            let (admission, fresh) = self.decide_one(*index, checked, &mut by_alias);
+            let (admission, fresh) = self.decide_one(*index, checked, &beside, &mut by_alias);
             admissions.push(admission);
             admitted.extend(fresh);
         }
@@ -210,6 +218,7 @@ impl Namespace {
         &self,
         index: u32,
         checked: &'c Checked,
+        beside: &Beside<'_>,
         by_alias: &mut BTreeMap<&'c Alias, &'c ToolId>,
     ) -> (Admission, Option<Arc<Admitted>>) {
         let tool = &checked.definition.id;
@@ -231,6 +240,7 @@ impl Namespace {
             effect: AdmissionEffect::Nothing,
             waits: None,
             stops_waiting: None,
+            confusable: Vec::new(),
         };
         let taken = self.registry.by_alias(&checked.alias).or_else(|| by_alias.get(&checked.alias).copied());
         if let Some(other) = taken.filter(|other| *other != tool) {
@@ -244,9 +254,15 @@ impl Namespace {
         if !admission.violations.is_empty() {
             return (admission, None);
         }
-        by_alias.insert(&checked.alias, tool);
+        let current = known.and_then(|entry| entry.current()).filter(|shown| has_hash(shown, checked));
         let waiting = known.and_then(|entry| entry.waiting());
-        if let Some(current) = known.and_then(|entry| entry.current()).filter(|shown| has_hash(shown, checked)) {
+        let is_unchanged = current.is_some() || waiting.is_some_and(|shown| has_hash(shown, checked));
+        self.flag_beside_others(beside, &checked.definition, is_unchanged, &mut admission);
+        if !admission.violations.is_empty() {
+            return (admission, None);
+        }
+        by_alias.insert(&checked.alias, tool);
+        if let Some(current) = current {
             admission.result = AdmissionResult::Unchanged;
             admission.version = current.admitted().version;
             admission.stops_waiting = waiting.map(|shown| shown.admitted().version);
@@ -260,6 +276,7 @@ impl Namespace {
             return (admission, None);
         }
         self.decide_version(&mut admission, checked);
+        admission.confusable = beside.near(&checked.definition);
         let admitted = Admitted {
             definition: (*checked.definition).clone(),
             version: admission.version,
@@ -317,6 +334,36 @@ impl Namespace {
         }
     }
 
+    /// Adds what is flagged for the tools beside a definition. What is in already is refused for nothing that came later.
+    fn flag_beside_others(
+        &self,
+        beside: &Beside<'_>,
+        definition: &Definition,
+        is_unchanged: bool,
+        admission: &mut Admission,
+    ) {
+        let flags = beside.flags(definition);
+        if is_unchanged {
+            admission.warnings.extend(flags);
+        } else {
+            sort_flags(flags, &self.policy.admission, &mut admission.violations, &mut admission.warnings);
+        }
+    }
+
+    /// Tells whether a tool is one that others may be taken for: not once it is retired.
+    fn counts_as_neighbour(&self, tool: &ToolId) -> bool {
+        self.registry.get(tool).is_some_and(|entry| entry.state() != ToolState::Retired)
+    }
+
+    /// Returns the tools that a model may take for this one as it stands now, the closest first, five at most.
+    pub fn neighbours_of(&self, tool: &ToolId) -> Vec<Neighbour> {
+        let Some(shown) = self.registry.get(tool).and_then(|entry| entry.for_operators()) else { return Vec::new() };
+        let counts = |tool: &ToolId| self.counts_as_neighbour(tool);
+        let none = Neighbours::default();
+        let beside = Beside { known: &self.neighbours, entering: &none, counts: &counts };
+        beside.near(&shown.admitted().definition)
+    }
+
     /// Answers a retry: decided again, it finds everything unchanged; what was new the first time is said to be.
     fn answer_again(&self, known: &KnownRequest, mut admissions: Vec<Admission>) -> Result<Registered, Refusal> {
         let KnownRequest::Registered(notes) = known else { return Err(Refusal::RequestDiffers) };
@@ -334,6 +381,7 @@ impl Namespace {
                 if admission.waits.is_none() {
                     admission.effect = self.effect_on(&note.tool);
                 }
+                admission.confusable = self.neighbours_of(&note.tool);
             }
         }
         Ok(Registered::without_change(admissions))
@@ -363,6 +411,15 @@ impl Namespace {
         let drawn = self.draw(UnixMillis::default(), &cause);
         Ok(with_drawn(cause, drawn))
     }
+}
+
+/// Returns what enters with a registration, to be looked at together: the order of a request decides nothing.
+fn entering(checked: &[(u32, Checked)]) -> Neighbours {
+    let mut entering = Neighbours::default();
+    for (_, checked) in checked.iter().filter(|(_, checked)| checked.is_admitted()) {
+        entering.insert(&checked.definition);
+    }
+    entering
 }
 
 fn with_drawn(cause: Event, drawn: Events) -> Events {

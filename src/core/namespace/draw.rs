@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::super::admission::confusable::are_confusable;
 use super::super::block;
 use super::super::event::{
     Block, BlockFrozen, CallCounted, CallJudged, CallsChecked, Diagnosis, Event, Judge, MoveCause, OutcomeReported,
@@ -255,7 +254,7 @@ impl Namespace {
         };
         let served = |tool: &ToolId| self.registry.get(tool).and_then(|entry| entry.current());
         let confusable = |a: &ToolId, b: &ToolId| match (served(a), served(b)) {
-            (Some(a), Some(b)) => are_confusable(&a.admitted().definition, &b.admitted().definition),
+            (Some(a), Some(b)) => a.is_confusable_with(b),
             _ => false,
         };
         let verdicts = entry.window.verdicts(&call, confusable);

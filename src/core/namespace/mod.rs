@@ -22,6 +22,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::admission::neighbours::Neighbours;
 use super::definition::Definition;
 use super::event::{
     AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PolicySet, PoolReranked, SessionOpened,
@@ -101,6 +102,8 @@ pub struct Namespace {
     policy_origins: BTreeMap<String, PolicyOrigin>,
     registry: Arc<Registry>,
     index: Arc<Index>,
+    /// The tools by their words and names; made from the registry, for what enters only.
+    neighbours: Neighbours,
     pool: HotPool,
     tick: Tick,
     health: BTreeMap<ToolId, Health>,
@@ -125,6 +128,7 @@ impl Namespace {
             policy_origins: BTreeMap::new(),
             registry: Arc::default(),
             index: Arc::default(),
+            neighbours: Neighbours::default(),
             pool: HotPool::default(),
             tick: Tick(0),
             health: BTreeMap::new(),
@@ -409,6 +413,7 @@ impl Namespace {
     fn take_up(&mut self, definition: &Definition) {
         let Some(tool) = self.registry.get(&definition.id) else { return };
         Arc::make_mut(&mut self.index).insert(definition, tool.alias());
+        self.neighbours.insert(definition);
         self.pool.seed(&definition.id, definition.initial_score, self.tick);
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::super::admission::neighbours::Neighbours;
 use super::super::figures::{Figures, ToolFigures};
 use super::super::hot_pool::HotPool;
 use super::super::ids::{Digest, NamespaceId, SessionId, Tick, ToolId};
@@ -72,9 +73,12 @@ impl Namespace {
         let state: State<'static> =
             serde_json::from_slice(bytes).map_err(|error| Unreadable { reason: error.to_string() })?;
         let mut index = Index::default();
+        let mut neighbours = Neighbours::default();
         for (_, tool) in state.registry.iter() {
             if let Some(current) = tool.current() {
-                index.insert(&current.admitted().definition, tool.alias());
+                let definition = &current.admitted().definition;
+                index.insert(definition, tool.alias());
+                neighbours.insert(definition);
             }
         }
         let blocks = state.blocks.into_owned();
@@ -92,6 +96,7 @@ impl Namespace {
             policy_origins: state.policy_origins.into_owned(),
             registry: state.registry,
             index: Arc::new(index),
+            neighbours,
             pool: state.pool.into_owned(),
             tick: state.tick,
             health: state.health.into_owned(),

@@ -3,6 +3,7 @@
 mod approval;
 mod checks;
 mod directory;
+mod doubles;
 mod explain;
 mod figures;
 mod frozen;

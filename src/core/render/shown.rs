@@ -6,6 +6,7 @@
 use std::sync::{Arc, OnceLock};
 
 use super::super::admission::alias;
+use super::super::admission::confusable::Signature;
 use super::super::event::Admitted;
 use super::super::ids::Alias;
 use super::super::validation::Validator;
@@ -18,6 +19,7 @@ pub struct Shown {
     line: Rendered,
     forms: [OnceLock<Rendered>; Form::COUNT],
     validator: OnceLock<Option<Validator>>,
+    signature: OnceLock<Signature>,
 }
 
 impl Shown {
@@ -25,7 +27,14 @@ impl Shown {
     pub fn new(admitted: Arc<Admitted>) -> Self {
         let alias = alias(&admitted.definition.id);
         let line = Rendered::measure(directory::line(&alias, &admitted.definition));
-        Self { admitted, alias, line, forms: Default::default(), validator: OnceLock::new() }
+        Self {
+            admitted,
+            alias,
+            line,
+            forms: Default::default(),
+            validator: OnceLock::new(),
+            signature: OnceLock::new(),
+        }
     }
 
     /// Returns the definition as admitted.
@@ -47,6 +56,17 @@ impl Shown {
     pub fn rendered(&self, form: Form) -> &Rendered {
         self.forms[form.index()]
             .get_or_init(|| Rendered::measure(definition(form, &self.alias, &self.admitted.definition)))
+    }
+
+    /// Returns what of its words is compared with other tools.
+    pub fn signature(&self) -> &Signature {
+        self.signature.get_or_init(|| Signature::of(&self.admitted.definition))
+    }
+
+    /// Tells whether a model may take it and another tool for each other.
+    pub fn is_confusable_with(&self, other: &Self) -> bool {
+        let are_two = self.admitted.definition.id != other.admitted.definition.id;
+        are_two && self.signature().closeness(other.signature()).is_some()
     }
 
     /// Returns the compiled schema, or `None` where it does not compile, which admission rules out.
