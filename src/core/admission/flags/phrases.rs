@@ -270,8 +270,14 @@ pub(super) fn role_token(text: &str) -> Option<String> {
     if let Some(at) = text.find("<!--") {
         return Some(text[at..].chars().take(4).collect());
     }
+    let mut looked_at = 0;
     for (at, open) in text.match_indices(['<', '[']) {
+        // Within a run of brackets each begins what the first of them began: looking again would take the square.
+        if at < looked_at {
+            continue;
+        }
         let inside = text[at + open.len()..].trim_start_matches(['/', '|', '<', '!', '#', ' ', '[']);
+        looked_at = text.len() - inside.len();
         let end =
             inside.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '_' | '-' | ' ')).unwrap_or(inside.len());
         let (name, after) = inside.split_at(end);
