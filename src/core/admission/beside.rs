@@ -18,8 +18,6 @@ pub struct Beside<'a> {
     pub known: &'a Neighbours,
     /// What enters now; a tool in it stands for itself as it was before.
     pub entering: &'a Neighbours,
-    /// Tells whether a tool of the namespace counts.
-    pub counts: &'a dyn Fn(&ToolId) -> bool,
 }
 
 impl Beside<'_> {
@@ -38,9 +36,12 @@ impl Beside<'_> {
         let mut flags = Vec::new();
         self.check_name(&definition.id, &mut flags);
         let mut named: BTreeSet<ToolId> = BTreeSet::new();
+        let mut looked_up = BTreeSet::new();
         for_each_prose(definition, &mut |field, text| {
             for token in identifiers(text) {
-                if let Some(other) = self.other_named(&definition.id, token)
+                // A name that many sources use costs by their number, and a text may say it a thousand times.
+                if looked_up.insert(token.to_owned())
+                    && let Some(other) = self.other_named(&definition.id, token)
                     && named.insert(other.clone())
                 {
                     flag(
@@ -57,8 +58,8 @@ impl Beside<'_> {
 
     fn check_name(&self, tool: &ToolId, flags: &mut Vec<Violation>) {
         let code = ViolationCode::LikeAnotherName;
-        let known = self.known.looking_like(tool).filter(|other| self.stands(other));
-        if let Some(other) = known.chain(self.entering.looking_like(tool)).min() {
+        let known = self.known.looking_like(tool).find(|other| self.stands(other));
+        if let Some(other) = known.into_iter().chain(self.entering.looking_like(tool).next()).min() {
             flag("name", code, &format!("looks like {other}, another source's"), flags);
         }
         let known = self.known.sources_looking_like(&tool.source);
@@ -85,6 +86,6 @@ impl Beside<'_> {
     }
 
     fn stands(&self, known: &ToolId) -> bool {
-        !self.entering.contains(known) && (self.counts)(known)
+        !self.entering.contains(known)
     }
 }

@@ -271,15 +271,6 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     }
 }
 
-/// Returns how much is flagged on a definition that was admitted: what [`check`] warns of or, where policy has become
-/// stricter since, would refuse for its flags now.
-pub fn n_flags(definition: &Definition, policy: &AdmissionPolicy) -> usize {
-    let mut flags = Vec::new();
-    summary::check(definition, policy, &mut Vec::new(), &mut flags);
-    flags::check(definition, &mut flags);
-    flags.len().min(MOST_VIOLATIONS)
-}
-
 /// Puts what was flagged among the violations where policy refuses its group, else among the warnings.
 pub fn sort_flags(
     flags: Vec<Violation>,

@@ -141,11 +141,19 @@ impl Neighbours {
         self.by_name.get(&name.to_ascii_lowercase()).into_iter().flatten()
     }
 
-    /// Returns the tools of other sources whose name looks like this one and is another: not the same words in another
-    /// style (`getUser`, `get_user`), which is the same plain name.
+    /// Returns the tools of other sources whose name looks like this one and is another, in order: not the same words in
+    /// another style (`getUser`, `get_user`), which is the same plain name.
     pub fn looking_like<'a>(&'a self, tool: &'a ToolId) -> impl Iterator<Item = &'a ToolId> {
         let looks = self.by_look.get(&look_of(&tool.name)).into_iter().flatten();
-        looks.filter(|other| other.source != tool.source && words(&other.name) != words(&tool.name))
+        let own = words(&tool.name);
+        // Many sources have the same name, and stand in a row: it is split into words once.
+        let mut last = (&*tool.name, false);
+        looks.filter(move |other| {
+            if last.0 != &*other.name {
+                last = (&*other.name, words(&other.name) != own);
+            }
+            last.1 && other.source != tool.source
+        })
     }
 
     /// Returns the sources that look like this one and are others.

@@ -161,6 +161,17 @@ pub struct Admitted {
     pub waits: Option<WaitCause>,
 }
 
+impl Admitted {
+    /// Returns what was said of it when it came in.
+    pub fn result(&self) -> AdmissionResult {
+        match self.waits {
+            Some(_) => AdmissionResult::Pending,
+            None if self.flags.is_empty() => AdmissionResult::Admitted,
+            None => AdmissionResult::Flagged,
+        }
+    }
+}
+
 /// What came of one tool of a registration.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct AdmissionNote {

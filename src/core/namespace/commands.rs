@@ -165,8 +165,7 @@ impl Namespace {
         let mut admitted = Vec::new();
         let mut by_alias = BTreeMap::new();
         let entering = entering(&registration.checked);
-        let counts = |tool: &ToolId| self.counts_as_neighbour(tool);
-        let beside = Beside { known: &self.neighbours, entering: &entering, counts: &counts };
+        let beside = Beside { known: &self.neighbours, entering: &entering };
         for (index, checked) in &registration.checked {
             let (admission, fresh) = self.decide_one(*index, checked, &beside, &mut by_alias);
             admissions.push(admission);
@@ -350,33 +349,39 @@ impl Namespace {
         }
     }
 
-    /// Tells whether a tool is one that others may be taken for: not once it is retired.
-    fn counts_as_neighbour(&self, tool: &ToolId) -> bool {
-        self.registry.get(tool).is_some_and(|entry| entry.state() != ToolState::Retired)
-    }
-
     /// Returns the tools that a model may take for this one as it stands now, the closest first, five at most.
     pub fn neighbours_of(&self, tool: &ToolId) -> Vec<Neighbour> {
         let Some(shown) = self.registry.get(tool).and_then(|entry| entry.for_operators()) else { return Vec::new() };
-        let counts = |tool: &ToolId| self.counts_as_neighbour(tool);
-        let none = Neighbours::default();
-        let beside = Beside { known: &self.neighbours, entering: &none, counts: &counts };
+        let beside = Beside { known: &self.neighbours, entering: &Neighbours::default() };
         beside.near(&shown.admitted().definition)
     }
 
-    /// Answers a retry: decided again, it finds everything unchanged; what was new the first time is said to be.
+    /// Answers a retry: decided again, it finds everything unchanged; what was new the first time is said to be. Under one
+    /// key stand the same definitions, so that nothing is said to be taken in that was not.
     fn answer_again(&self, known: &KnownRequest, mut admissions: Vec<Admission>) -> Result<Registered, Refusal> {
         let KnownRequest::Registered(notes) = known else { return Err(Refusal::RequestDiffers) };
+        let noted: BTreeSet<u32> = notes.iter().map(|note| note.index).collect();
+        let is_other = |one: &Admission| one.result != AdmissionResult::Refused && !noted.contains(&one.index);
+        if admissions.iter().any(is_other) {
+            return Err(Refusal::RequestDiffers);
+        }
         for note in notes {
             let place = admissions.iter_mut().find(|admission| admission.index == note.index);
             let Some(admission) = place.filter(|admission| admission.tool == note.tool) else {
                 return Err(Refusal::RequestDiffers);
             };
+            let noted = self.registry.get(&note.tool).and_then(|entry| entry.version(note.version));
+            if noted.is_some_and(|shown| shown.admitted().hash != admission.hash) {
+                return Err(Refusal::RequestDiffers);
+            }
+            if admission.result == AdmissionResult::Refused {
+                // Policy became stricter since; it was taken in.
+                admission.violations.clear();
+                admission.result = AdmissionResult::Unchanged;
+            }
             admission.version = note.version;
-            if note.is_new && admission.result == AdmissionResult::Unchanged {
-                let admitted = self.registry.get(&note.tool).and_then(|entry| entry.version(note.version));
-                let waits = admitted.and_then(|shown| shown.admitted().waits);
-                admission.result = result_of(waits, &admission.warnings);
+            if let Some(noted) = noted.filter(|_| note.is_new && admission.result == AdmissionResult::Unchanged) {
+                admission.result = noted.admitted().result();
                 admission.change = self.change_to(note);
                 if admission.waits.is_none() {
                     admission.effect = self.effect_on(&note.tool);

@@ -36,7 +36,7 @@ use super::ids::{Digest, Generation, NamespaceId, SessionId, Tick, ToolId, UnixM
 use super::judging::CountedCall;
 use super::lifecycle::{self, Health, Past};
 use super::policy::Policy;
-use super::registry::Registry;
+use super::registry::{Registry, Tool};
 use super::render::Shown;
 use super::retrieval::Index;
 use super::session::Session;
@@ -102,7 +102,7 @@ pub struct Namespace {
     policy_origins: BTreeMap<String, PolicyOrigin>,
     registry: Arc<Registry>,
     index: Arc<Index>,
-    /// The tools by their words and names; made from the registry, for what enters only.
+    /// The tools that others may be taken for, by their words and names; made from the registry, for what enters only.
     neighbours: Neighbours,
     pool: HotPool,
     tick: Tick,
@@ -391,6 +391,7 @@ impl Namespace {
             if admitted.waits.is_none() {
                 self.take_up(&admitted.definition);
             }
+            self.place_among_neighbours(&admitted.definition.id);
         }
         for tool in &registered.no_longer_waiting {
             self.registry_mut().stop_waiting(tool);
@@ -403,6 +404,7 @@ impl Namespace {
         let Some(waiting) = self.waiting_with(&changed.tool, hash).cloned() else { return };
         self.registry_mut().approve(&changed.tool, hash);
         self.take_up(&waiting.admitted().definition);
+        self.place_among_neighbours(&changed.tool);
         // What it starts with stands still until it is active.
         if !self.may_be_resident(&changed.tool) {
             self.pool.freeze(&changed.tool, self.tick, &self.decay());
@@ -413,8 +415,15 @@ impl Namespace {
     fn take_up(&mut self, definition: &Definition) {
         let Some(tool) = self.registry.get(&definition.id) else { return };
         Arc::make_mut(&mut self.index).insert(definition, tool.alias());
-        self.neighbours.insert(definition);
         self.pool.seed(&definition.id, definition.initial_score, self.tick);
+    }
+
+    /// Puts a tool among those that others may be taken for, as it stands in the registry now, or takes it out.
+    fn place_among_neighbours(&mut self, tool: &ToolId) {
+        match self.registry.get(tool).and_then(|entry| as_neighbour(entry)) {
+            Some(shown) => self.neighbours.insert(&shown.admitted().definition),
+            None => self.neighbours.remove(tool),
+        }
     }
 
     /// Returns the version of a tool that waits, if it is the one with this hash.
@@ -512,6 +521,9 @@ impl Namespace {
         }
         *self.figures.moves.entry((moved.new, moved.cause)).or_default() += 1;
         self.registry_mut().set_state(tool, moved.new);
+        if moved.old == Some(ToolState::Retired) || moved.new == ToolState::Retired {
+            self.place_among_neighbours(tool);
+        }
         let was_out = moved.old.is_some_and(|state| state != ToolState::Active);
         let is_out = moved.new != ToolState::Active;
         if is_out && !was_out {
@@ -543,6 +555,12 @@ impl Namespace {
             }
         }
     }
+}
+
+/// Returns the version by which a tool counts when others are looked at: what is served of it, or what waits where nothing
+/// is, since of two look-alikes that wait the second must be flagged. `None` once it is retired.
+fn as_neighbour(tool: &Tool) -> Option<&Arc<Shown>> {
+    tool.for_operators().filter(|_| tool.state() != ToolState::Retired)
 }
 
 /// Returns whether a call's arguments were checked and fitted, before it ran or after.

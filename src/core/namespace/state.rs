@@ -15,7 +15,7 @@ use super::super::policy::Policy;
 use super::super::registry::Registry;
 use super::super::retrieval::Index;
 use super::blocks::Blocks;
-use super::{Entry, KnownRequest, Namespace, PolicyOrigin};
+use super::{Entry, KnownRequest, Namespace, PolicyOrigin, as_neighbour};
 
 /// A snapshot cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -76,9 +76,10 @@ impl Namespace {
         let mut neighbours = Neighbours::default();
         for (_, tool) in state.registry.iter() {
             if let Some(current) = tool.current() {
-                let definition = &current.admitted().definition;
-                index.insert(definition, tool.alias());
-                neighbours.insert(definition);
+                index.insert(&current.admitted().definition, tool.alias());
+            }
+            if let Some(shown) = as_neighbour(tool) {
+                neighbours.insert(&shown.admitted().definition);
             }
         }
         let blocks = state.blocks.into_owned();

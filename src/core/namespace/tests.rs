@@ -10,6 +10,7 @@ mod frozen;
 mod history;
 mod life;
 mod life_model;
+mod neighbours;
 mod policy;
 mod presence;
 mod recall;
