@@ -227,10 +227,11 @@ impl Explainer<'_> {
         if block::is_own(self.session.spec(), &Alias::from(name)) || block::is_meta(name) {
             return (vec![nobody(Some(Fate::Own), "")], Vec::new());
         }
-        if let Some(found) = self.view.index.find_name(name) {
+        let meant = self.meant(name);
+        if !meant.is_empty() {
             // Those that the session may see first: a name that several sources use most likely means one of them.
             let (seen, unseen): (Vec<ToolId>, Vec<ToolId>) =
-                found.tools.into_iter().partition(|tool| self.exclusion(tool) != Some(Exclusion::NotInPool));
+                meant.into_iter().partition(|tool| self.exclusion(tool) != Some(Exclusion::NotInPool));
             let tools = seen.iter().chain(&unseen).take(NAMED);
             return (tools.map(|tool| self.standing(tool, ranks.get(tool))).collect(), Vec::new());
         }
@@ -240,6 +241,20 @@ impl Explainer<'_> {
         let next_step =
             if nearest.is_empty() { "register it" } else { "register it, or take one of the nearest names" };
         (vec![nobody(None, next_step)], nearest)
+    }
+
+    /// Returns the tools that a name means. The index has those that are served; the others wait for approval, and that is
+    /// what an operator who asks for one must be told.
+    fn meant(&self, name: &str) -> Vec<ToolId> {
+        let registry = &self.view.registry;
+        let mut meant: Vec<ToolId> = registry.unserved(name).cloned().into_iter().collect();
+        meant.extend(self.view.index.find_name(name).map(|found| found.tools).unwrap_or_default());
+        for tool in registry.unserved_called(name) {
+            if !meant.contains(tool) {
+                meant.push(tool.clone());
+            }
+        }
+        meant
     }
 
     fn standing(&self, tool: &ToolId, place: Option<&Place<'_>>) -> Standing {

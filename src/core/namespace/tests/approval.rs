@@ -2,11 +2,15 @@
 
 use super::support::{Crib, alias_of, check_all, id_of, issued, move_in, tool, tools};
 use crate::core::admission::{Checked, check};
+use crate::core::block::Exclusion;
 use crate::core::definition::{Definition, Json};
 use crate::core::event::{AdmissionResult, Event, MoveCause, RequestResult, ToolAction, ToolState, WaitCause};
+use crate::core::explain::{ExplainAsk, explain};
 use crate::core::ids::{Digest, ToolId, Version};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Admission, AdmissionEffect, Batch, Refusal, Registration};
+use crate::core::planning::{Fate, StepAsk};
+use crate::core::retrieval::Query;
 
 /// A word that no definition has but those that nobody approved.
 const UNSEEN: &str = "xylophone";
@@ -214,6 +218,47 @@ fn a_retry_is_told_again_that_it_waits_and_how_far_it_reaches() {
     assert!(events.is_empty());
     assert_eq!((again.result, again.version, again.effect), (first.result, first.version, first.effect));
     assert_eq!((again.result, &again.change), (AdmissionResult::Pending, &first.change));
+}
+
+#[test]
+fn a_key_that_took_in_one_definition_answers_for_no_other() {
+    let mut crib = pinned();
+    let first = check_all(&[changed("violin")]);
+    let (events, _) = decide(&crib.ns, first.clone(), "once");
+    crib.commit(events);
+    let retry = |checked: Vec<Checked>| {
+        let checked = checked.into_iter().enumerate().map(|(i, checked)| (i as u32, checked)).collect();
+        let (actor, batch) = ("op".to_owned(), Batch::PerItem);
+        let (complete_sources, unreadable) = Default::default();
+        let request_id = "once".to_owned();
+        crib.ns.decide_register(&Registration { request_id, actor, checked, batch, complete_sources, unreadable })
+    };
+    let answer = retry(first.clone()).unwrap();
+    assert_eq!((answer.events.len(), answer.admissions[0].result), (0, AdmissionResult::Pending));
+    assert_eq!(retry(check_all(&[changed("organ")])).err(), Some(Refusal::RequestDiffers));
+    assert_eq!(retry(check_all(&[changed("violin"), newcomer()])).err(), Some(Refusal::RequestDiffers));
+
+    let mut strict = crib.ns.policy().admission.clone();
+    strict.description_bytes = 1;
+    let answer = retry(vec![check(&changed("violin"), &strict)]).unwrap();
+    assert_eq!(answer.admissions[0].result, AdmissionResult::Pending, "what was taken in is not said to be refused");
+}
+
+#[test]
+fn an_explanation_of_a_tool_that_waits_says_so_however_it_is_named() {
+    let mut crib = pinned();
+    register(&mut crib, &newcomer());
+    let view = crib.ns.view();
+    for name in ["s__play_xylophone", "s/play_xylophone", "play_xylophone"] {
+        let query = Query { user: "xylophone", model: "", goal: "" };
+        let step = StepAsk { key: "", query, present: None, max_tools: 0, max_tokens: 0 };
+        let ask = ExplainAsk { step, name, limit: 8 };
+        let explanation = explain(&view, crib.session("a"), &crib.block("a"), &ask);
+        let [standing] = explanation.named.as_slice() else { panic!("{name} is one tool") };
+        assert_eq!(standing.fate, Some(Fate::Excluded(Exclusion::State(ToolState::Pending))), "{name}");
+        assert!(standing.next_step.contains("approve"), "{}", standing.next_step);
+        assert!(explanation.standings.is_empty() && explanation.nearest.is_empty());
+    }
 }
 
 #[test]
