@@ -15,10 +15,8 @@ use super::convert::{self, namespace};
 use super::status::{self, Fields};
 use super::stream::Messages;
 use super::{Api, in_background};
-use crate::core::admission::{self, change};
-use crate::core::event::{
-    AdmissionResult, Admitted, Event, PolicySet, PoolMove, PoolReranked, Record, ToolsRegistered,
-};
+use crate::core::admission::change;
+use crate::core::event::{Admitted, Event, PolicySet, PoolMove, PoolReranked, Record, ToolsRegistered};
 use crate::core::ids::{NamespaceId, Seq, Version};
 use crate::core::view::View;
 use crate::engine::{Engine, EngineError, Handle};
@@ -194,8 +192,7 @@ fn admissions(view: &View, registered: &ToolsRegistered) -> proto::AdmissionsEve
 /// no version is decided on before the last one was taken in.
 fn admission(view: &View, admitted: &Admitted) -> proto::WatchedAdmission {
     let definition = &admitted.definition;
-    let flags = admission::n_flags(definition, &view.policy.admission);
-    let result = if flags > 0 { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
+    let result = admitted.result();
     let before = admitted.version.0.checked_sub(1).map(Version);
     let before = view.registry.get(&definition.id).and_then(|tool| tool.version(before?));
     let class = before.map(|before| change::classify(&before.admitted().definition, definition).class);
@@ -203,7 +200,7 @@ fn admission(view: &View, admitted: &Admitted) -> proto::WatchedAdmission {
         tool: Some(convert::tool_ref(&definition.id, admitted.version)),
         result: proto::AdmissionResult::from(result).into(),
         change: class.map_or(proto::ChangeClass::Unspecified, proto::ChangeClass::from).into(),
-        flags: flags as u32,
+        flags: admitted.flags.len() as u32,
         measured_tokens: admitted.measured_tokens,
     }
 }

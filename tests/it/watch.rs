@@ -49,6 +49,23 @@ async fn places(daemon: &mut TestDaemon, kinds: &[&str]) -> Vec<u64> {
 }
 
 #[tokio::test]
+async fn what_waits_for_approval_is_told_as_waiting() {
+    let mut daemon = TestDaemon::start().await;
+    daemon.register(vec![definition("send_email")]).await;
+    daemon.set_policy("admission.pin_definitions", "true").await;
+    daemon.register(vec![definition("read_email")]).await;
+    daemon.set_policy("admission.pin_definitions", "false").await;
+    let (_, mut stream) = watch(&mut daemon, 1, &[WatchKind::Admissions]).await;
+    let mut told = Vec::new();
+    while told.len() < 2 {
+        let Some(Event::Admissions(admissions)) = next(&mut stream).await.event else { panic!("an admission") };
+        told.extend(admissions.admissions.iter().map(WatchedAdmission::result));
+    }
+    assert_eq!(told, [AdmissionResult::Admitted, AdmissionResult::Pending]);
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn admissions_transitions_and_policy_are_told_in_order() {
     let mut daemon = TestDaemon::start().await;
     daemon.register(vec![definition("send_email")]).await;
