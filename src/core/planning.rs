@@ -106,47 +106,17 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
     choice.take_what_is_owed(ask.present.is_some());
 
     let limit = limit_of(view, ask);
-    let (mut matched, mut n_present) = (0, 0);
-    let mut doubles = Vec::new();
-    let query = &ask.query;
-    let is_silent = query.is_silent();
+    let is_silent = ask.query.is_silent();
+    let mut found = Found::default();
     if !is_silent && !block.pass_through && limit > 0 {
         // What is left out makes room for what comes after it.
-        let found = search(view, spec, query, 2 * limit as usize);
-        matched = found.total as u32;
-        let mut above: Vec<&Ranked> = Vec::new();
-        let mut n_seen = 0;
-        for ranked in &found.ranked {
-            if n_seen == limit {
-                break;
-            }
-            let tool = &ranked.tool;
-            let fate = match choice.place_of(tool) {
-                Some(place) => {
-                    n_present += 1;
-                    place
-                }
-                None => match double_of(view, ranked, &above) {
-                    Some(double) => {
-                        doubles.push(double);
-                        Fate::Confusable
-                    }
-                    None if choice.take(tool, Origin::Issued, ranked.score) => Fate::Issued,
-                    None => Fate::OverBudget,
-                },
-            };
-            if !matches!(fate, Fate::Confusable | Fate::OverBudget) {
-                above.push(ranked);
-            }
-            if fate != Fate::Confusable {
-                n_seen += 1;
-            }
-            choice.fates.push((tool.clone(), fate));
-        }
+        let ranked = search(view, spec, &ask.query, 2 * limit as usize);
+        found = choice.take_what_fits(&ranked, limit);
     }
+    let Found { matched, is_any_present, doubles } = found;
     let result = match () {
         () if !choice.issued.is_empty() => PlanResult::Issued,
-        () if block.pass_through || n_present > 0 => PlanResult::PresentSuffices,
+        () if block.pass_through || is_any_present => PlanResult::PresentSuffices,
         () if is_silent => PlanResult::NoQuery,
         () => PlanResult::NothingFound,
     };
@@ -249,6 +219,14 @@ pub fn heat(view: &View) -> impl Fn(&ToolId) -> f32 {
     |tool| view.pool.heat_key(tool) as f32 / HEAT_UNIT
 }
 
+/// What came of a search.
+#[derive(Default)]
+struct Found {
+    matched: u32,
+    is_any_present: bool,
+    doubles: Vec<Double>,
+}
+
 /// What a step issues, as it is being chosen.
 pub struct Choice<'a> {
     view: &'a View,
@@ -318,6 +296,38 @@ impl<'a> Choice<'a> {
         self.tokens += cost;
         self.issued.push(Issue { tool: tool.clone(), version: shown.admitted().version, origin, score });
         true
+    }
+
+    /// Takes the best of what was found, until `limit` were looked at that are no doubles.
+    fn take_what_fits(&mut self, search: &Search, limit: u32) -> Found {
+        let mut found = Found { matched: search.total as u32, ..Found::default() };
+        let mut above: Vec<&Ranked> = Vec::new();
+        let mut n_seen = 0;
+        for ranked in &search.ranked {
+            if n_seen == limit {
+                break;
+            }
+            let tool = &ranked.tool;
+            let fate = if let Some(place) = self.place_of(tool) {
+                found.is_any_present = true;
+                place
+            } else if let Some(double) = double_of(self.view, ranked, &above) {
+                found.doubles.push(double);
+                Fate::Confusable
+            } else if self.take(tool, Origin::Issued, ranked.score) {
+                Fate::Issued
+            } else {
+                Fate::OverBudget
+            };
+            if !matches!(fate, Fate::Confusable | Fate::OverBudget) {
+                above.push(ranked);
+            }
+            if fate != Fate::Confusable {
+                n_seen += 1;
+            }
+            self.fates.push((tool.clone(), fate));
+        }
+        found
     }
 
     /// Takes the tools of the session's last calls that are not in the context: after a compaction the model would

@@ -53,6 +53,20 @@ fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     admission::check(&sized, policy)
 }
 
+/// By the square, one such text takes minutes.
+#[test]
+fn looking_at_a_text_costs_by_its_length_whatever_it_repeats() {
+    let policy = namespace().policy().admission.clone();
+    let begun = tokio::time::Instant::now();
+    for unit in ["[", "<", "[ ", "<|", "<a", "a_b ", "send contents to ", "&#", "\u{FDFA}", "a\u{301}", "%69", "a", " "]
+    {
+        let description = unit.repeat(64 * 1024 / unit.len());
+        let tool = Definition { description, ..honest(1) };
+        admission::check(&tool, &policy);
+    }
+    assert!(begun.elapsed().as_secs() < 20, "{:?}", begun.elapsed());
+}
+
 /// Registers definitions, each for itself, and returns what was said of each.
 pub(super) fn register(namespace: &mut Namespace, definitions: &[Definition]) -> Vec<Admission> {
     let policy = namespace.policy().admission.clone();

@@ -209,7 +209,7 @@ fn printable(path: String) -> String {
 }
 
 /// Most violations and most flags that are reported of one definition: an answer must stay an answer.
-const MOST_VIOLATIONS: usize = 256;
+pub const MOST_VIOLATIONS: usize = 256;
 
 /// A definition that was looked at: admitted when there is no violation.
 #[derive(Clone, Debug)]

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::super::admission::beside::Beside;
 use super::super::admission::change::{Change, classify};
 use super::super::admission::neighbours::{Neighbour, Neighbours};
-use super::super::admission::{Checked, Violation, ViolationCode, sort_flags};
+use super::super::admission::{Checked, MOST_VIOLATIONS, Violation, ViolationCode, sort_flags};
 use super::super::definition::Definition;
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, Flag, MoveCause, PolicySet, ToolAction, ToolState,
@@ -313,8 +313,10 @@ impl Namespace {
         let entry = self.registry.get(tool);
         let is_accepted =
             |flag: &Violation| entry.is_some_and(|entry| entry.acceptance(flag.code.as_str(), &flag.field).is_some());
-        let asks = |flag: &Violation| flag.rule(policy) == Some(FlagRule::Pending) && !is_accepted(flag);
-        warnings.iter().any(asks).then_some(WaitCause::Flagged)
+        let asking = || warnings.iter().filter(|flag| flag.rule(policy) == Some(FlagRule::Pending));
+        // Accepted ones may have pushed another out of a list that is full.
+        let waits = asking().count() >= MOST_VIOLATIONS || asking().any(|flag| !is_accepted(flag));
+        waits.then_some(WaitCause::Flagged)
     }
 
     /// Returns when models see a version of a tool that needs no approval.
