@@ -9,7 +9,6 @@ use super::super::admission::beside::Beside;
 use super::super::admission::change::{Change, classify};
 use super::super::admission::neighbours::{Neighbour, Neighbours};
 use super::super::admission::{Checked, Violation, ViolationCode, sort_flags};
-use super::super::definition::Definition;
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, MoveCause, PolicySet, ToolAction, ToolChanged, ToolState,
     ToolsRegistered,
@@ -187,7 +186,7 @@ impl Namespace {
             return (admission, None);
         }
         let is_unchanged = known.is_some_and(|entry| entry.current().admitted().hash == checked.hash);
-        self.flag_beside_others(beside, &checked.definition, is_unchanged, &mut admission);
+        self.flag_beside_others(beside, checked, is_unchanged, &mut admission);
         if !admission.violations.is_empty() {
             return (admission, None);
         }
@@ -214,11 +213,11 @@ impl Namespace {
     fn flag_beside_others(
         &self,
         beside: &Beside<'_>,
-        definition: &Definition,
+        checked: &Checked,
         is_unchanged: bool,
         admission: &mut Admission,
     ) {
-        let flags = beside.flags(definition);
+        let flags = beside.flags(&checked.definition.id, &checked.mentions);
         if is_unchanged {
             admission.warnings.extend(flags);
         } else {
