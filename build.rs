@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use protox::prost::Message as _;
 
-const PROTOS: [&str; 5] = ["common", "policy", "registry", "session", "stats"];
+const PROTOS: [&str; 6] = ["common", "policy", "registry", "session", "stats", "watch"];
 
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo:rerun-if-changed=proto");

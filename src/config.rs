@@ -106,6 +106,10 @@ pub struct Limits {
     pub request_secs: u64,
     /// Seconds a stream may take.
     pub stream_secs: u64,
+    /// Watches at once, over all connections; one more is shed.
+    pub watches: usize,
+    /// Seconds a watch lives; whoever watches begins again behind the last event.
+    pub watch_secs: u64,
     /// Seconds a shutdown waits for requests in work.
     pub drain_secs: u64,
 }
@@ -159,6 +163,10 @@ impl Default for Limits {
             first_bytes_secs: 5,
             request_secs: 10,
             stream_secs: 120,
+            // Each holds a reader of the log, and wakes with every commit.
+            watches: 32,
+            // Peers that are gone are found by pings; a day bounds what pings do not find.
+            watch_secs: 86_400,
             // A stop has to end within 15 s, the last flush included.
             drain_secs: 10,
         }
@@ -318,6 +326,8 @@ fn check(layers: &[(Origin, RawConfig)]) -> Result<(Config, Vec<Setting>), Confi
         ),
         request_secs: c.number("limits.request_secs", l(|raw| raw.request_secs), 1..=300, d.request_secs),
         stream_secs: c.number("limits.stream_secs", l(|raw| raw.stream_secs), 1..=3_600, d.stream_secs),
+        watches: c.number("limits.watches", l(|raw| raw.watches), 1..=1_024, d.watches),
+        watch_secs: c.number("limits.watch_secs", l(|raw| raw.watch_secs), 1..=604_800, d.watch_secs),
         drain_secs: c.number("limits.drain_secs", l(|raw| raw.drain_secs), 1..=60, d.drain_secs),
     };
     let (d, j) = (&default.journal, |get: fn(&RawJournal) -> Option<i64>| move |raw: &RawConfig| get(&raw.journal));

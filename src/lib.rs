@@ -20,7 +20,7 @@
 //!    for a model.
 //! 4. A session: [`core::block`] is what it is given when it opens, [`core::session`] what is taken to be in its
 //!    context, [`core::planning`] one step of it, [`core::recall`] the model's own asking, [`core::checking`] its calls
-//!    before they run. All of them read a [`core::view`].
+//!    before they run, [`core::explain`] says why. All of them read a [`core::view`].
 //! 5. From use: [`core::heat`] and [`core::hot_pool`] choose the residents, [`core::judging`] says which pick was
 //!    wrong, [`core::lifecycle`] takes a failing tool out and back, [`core::figures`] counts.
 //! 6. [`core::retrieval`] finds the tools that fit a query. The `README.md` beside it has the method and what it

@@ -179,7 +179,7 @@ async fn serve(
     stop: CancellationToken,
 ) -> anyhow::Result<JoinHandle<Result<(), tonic::transport::Error>>> {
     let limits = &config.limits;
-    let api = Api::new(engine, metrics.clone(), limits.clone());
+    let api = Api::new(engine, metrics.clone(), limits.clone(), stop.clone());
     let (health_reporter, health) = tonic_health::server::health_reporter();
     for service in SERVICES {
         health_reporter.set_service_status(service, ServingStatus::Serving).await;

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::json;
 use super::output::word;
-use crate::proto::{Admission, AdmissionResult, ChangeClass, ConfusableTool, Difference, Violation};
+use crate::proto::{Admission, AdmissionEffect, AdmissionResult, ChangeClass, ConfusableTool, Difference, Violation};
 
 /// What the words for a change begin with in the protocol.
-const CHANGE: &str = "CHANGE_CLASS_";
+pub(super) const CHANGE: &str = "CHANGE_CLASS_";
 
 /// Returns one tool's answer.
 pub(super) fn to_json(admission: &Admission) -> Value {
@@ -22,6 +22,10 @@ pub(super) fn to_json(admission: &Admission) -> Value {
         "measured_tokens": admission.measured_tokens,
         "change": change(admission),
         "differences": json::list(&admission.differences, difference),
+        "effect": word(admission.effect().as_str_name(), "ADMISSION_EFFECT_"),
+        "wait_cause": word(admission.wait_cause().as_str_name(), "WAIT_CAUSE_"),
+        "hash": admission.hash,
+        "stops_waiting": admission.stops_waiting,
         "confusable": confusable_to_json(&admission.confusable),
     })
 }
@@ -79,6 +83,7 @@ pub(super) fn describe(text: &mut String, admission: &Admission) {
     if let Some(change) = change(admission) {
         let _ = write!(text, ", a {change} change");
     }
+    text.push_str(effect(admission));
     text.push('\n');
     for Difference { field, description, .. } in &admission.differences {
         let _ = writeln!(text, "  {field}: {description}");
@@ -91,8 +96,23 @@ pub(super) fn describe(text: &mut String, admission: &Admission) {
         }
         let _ = writeln!(text, " [{rule}]");
     }
+    if admission.effect() == AdmissionEffect::AfterApproval {
+        let _ = writeln!(text, "  see `toolcrib tool diff {tool}`; hash {}", admission.hash);
+    }
+    if admission.stops_waiting != 0 {
+        let _ = writeln!(text, "  version {} waits no longer", admission.stops_waiting);
+    }
     if !admission.confusable.is_empty() {
         let _ = writeln!(text, "  close to: {}", confusable(&admission.confusable));
+    }
+}
+
+/// Says when models see it, where that is not at once.
+fn effect(admission: &Admission) -> &'static str {
+    match admission.effect() {
+        AdmissionEffect::AfterApproval => ", waits for approval",
+        AdmissionEffect::OnceUsable => ", to be served once the tool may be used again",
+        AdmissionEffect::Unspecified | AdmissionEffect::None | AdmissionEffect::NextPlan => "",
     }
 }
 
@@ -102,13 +122,14 @@ fn change(admission: &Admission) -> Option<String> {
     (change != ChangeClass::Unspecified).then(|| word(change.as_str_name(), CHANGE))
 }
 
-fn difference(difference: &Difference) -> Value {
+/// Returns one thing that differs.
+pub(super) fn difference(difference: &Difference) -> Value {
     let reach = word(difference.reach().as_str_name(), CHANGE);
     json!({ "field": difference.field, "reach": reach, "description": difference.description })
 }
 
 /// Returns the word for what admission said.
-fn result(admission: &Admission) -> String {
+pub(super) fn result(admission: &Admission) -> String {
     word(admission.result().as_str_name(), "ADMISSION_RESULT_")
 }
 

@@ -3,6 +3,7 @@
 //! The first line is what and the next step; then one line for each field that was refused. With `--json` all of it is
 //! one JSON object, also on standard error.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
@@ -12,6 +13,10 @@ use tonic_types::StatusExt as _;
 use super::Shell;
 use super::output::{printable, word};
 use crate::proto::ErrorReason;
+
+/// What to look at where a source has no tools.
+pub(super) const EMPTY_SOURCE: &str = "was its server started without its credentials? `toolcrib tool withdraw SOURCE` \
+    withdraws a source on purpose";
 
 /// What went wrong, ready to print.
 #[derive(Debug, PartialEq)]
@@ -34,6 +39,31 @@ pub(super) fn print(error: &anyhow::Error, shell: &Shell) {
     } else {
         eprint!("{}", printable(&failure.to_text()));
     }
+}
+
+/// Prints wrong usage to standard error: as clap writes it or, where the arguments hold `--json`, as one JSON object.
+pub(super) fn print_usage(error: &clap::Error, args: impl IntoIterator<Item = OsString>) {
+    let is_json = args.into_iter().take_while(|arg| arg != "--").any(|arg| arg == "--json");
+    if is_json {
+        eprintln!("{}", describe_usage(error).to_json());
+    } else {
+        // Nobody is there to tell if this cannot be written.
+        let _ = error.print();
+    }
+}
+
+fn describe_usage(error: &clap::Error) -> Failure {
+    let text = error.render().to_string();
+    let mut paragraphs = text.split("\n\n").map(|paragraph| paragraph.split_whitespace().collect::<Vec<_>>().join(" "));
+    let first = paragraphs.next().unwrap_or_default();
+    let usage = paragraphs.find(|paragraph| paragraph.starts_with("Usage: ")).unwrap_or_default();
+    // Where nothing at all was said clap answers with its help, and not with an error.
+    let what = first.strip_prefix("error: ").unwrap_or("a command or an argument is missing").to_owned();
+    let next = match usage.strip_prefix("Usage: ") {
+        Some(usage) => format!("it is used as `{usage}`; --help says more"),
+        None => "--help says how it is used".to_owned(),
+    };
+    Failure { what, reason: "usage".to_owned(), next, fields: Vec::new() }
 }
 
 /// Says an error in one piece of text, for a report that goes on.
@@ -95,17 +125,20 @@ fn next_step(reason: ErrorReason, shell: &Shell) -> String {
         ErrorReason::UnknownNamespace => format!("try `toolcrib import FILE --namespace {}`", shell.namespace),
         ErrorReason::UnknownSession | ErrorReason::SessionEnded => "try `toolcrib session list`".to_owned(),
         ErrorReason::VersionMismatch => "try `toolcrib policy get`".to_owned(),
+        ErrorReason::ActionNotPossible => "`toolcrib tool history NAME` says how it came there".to_owned(),
+        ErrorReason::AdmissionRefused => "docs/errors.md says what each rule accepts".to_owned(),
         ErrorReason::Overloaded | ErrorReason::StoreNotWritable | ErrorReason::Stopping => "try again later".to_owned(),
         ErrorReason::Deadline => "see whether it was done before trying again".to_owned(),
         ErrorReason::Internal => "see the daemon's log".to_owned(),
+        ErrorReason::EmptyCatalog => EMPTY_SOURCE.to_owned(),
         ErrorReason::Unspecified
         | ErrorReason::InvalidField
         | ErrorReason::TooLarge
-        | ErrorReason::AdmissionRefused
         | ErrorReason::UnknownTool
         | ErrorReason::SessionDiffers
         | ErrorReason::RequestDiffers
-        | ErrorReason::ActionNotPossible
+        | ErrorReason::LogCut
+        | ErrorReason::HashMismatch
         | ErrorReason::TooManySessions => String::new(),
     }
 }
@@ -191,7 +224,8 @@ mod tests {
         let status = status(Code::InvalidArgument, "summary: is missing", "ADMISSION_REFUSED", details);
         assert_eq!(
             said(status),
-            "toolcrib: this was refused; mend it and try again (admission_refused)\n  summary: is missing, must be 8..=200 characters\n  keywords: is \
+            "toolcrib: this was refused; mend it and try again (admission_refused); docs/errors.md says what each rule \
+             accepts\n  summary: is missing, must be 8..=200 characters\n  keywords: is \
              missing, must be 1..=32 words\n"
         );
     }
@@ -207,6 +241,27 @@ mod tests {
     fn broken_connection_is_not_blamed_on_the_request() {
         let broken = Status::unavailable("tcp connect error");
         assert_eq!(said(broken), "toolcrib: the connection to 127.0.0.1:7117 broke; see the daemon's log\n");
+    }
+
+    fn usage_error(line: &str) -> Failure {
+        use clap::Parser as _;
+        let parsed = crate::cli::Cli::try_parse_from(line.split(' '));
+        describe_usage(&parsed.err().unwrap_or_else(|| panic!("{line} was taken")))
+    }
+
+    #[test]
+    fn wrong_usage_is_one_sentence_with_the_way_it_is_used() {
+        let failure = usage_error("toolcrib tool show --json");
+        assert_eq!(failure.reason, "usage");
+        assert!(failure.what.starts_with("the following required arguments were not provided: <NAME>"), "{failure:?}");
+        assert!(failure.next.starts_with("it is used as `toolcrib tool show"), "{failure:?}");
+        for line in ["toolcrib --json", "toolcrib nonsense", "toolcrib stats --top x", "toolcrib tool"] {
+            let failure = usage_error(line);
+            assert!(
+                !failure.what.is_empty() && !failure.what.contains('\n') && !failure.next.is_empty(),
+                "{failure:?}"
+            );
+        }
     }
 
     #[test]

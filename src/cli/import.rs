@@ -5,27 +5,27 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use bytes::Bytes;
 use clap::ValueEnum;
 use serde_json::{Value, json};
 
-use super::output::{Column, count, table};
+use super::import_report::{self, Show};
 use super::remote::{Remote, new_request_id};
-use super::{DONE, FAILED, Shell, admissions, failure};
+use super::{DONE, FAILED, Shell, failure};
 use crate::engine::clock::{Clock as _, SystemClock};
 use crate::proto::import_tools_request::Part;
-use crate::proto::{AdmissionResult, CatalogShape, ImportTarget, ImportToolsRequest, ImportToolsResponse};
+use crate::proto::{CatalogShape, ImportTarget, ImportToolsRequest, ImportToolsResponse};
 
 /// Bytes of one message; the daemon takes 512 KiB.
 const CHUNK_BYTES: usize = 256 << 10;
 
-/// Refusals shown without `--verbose`.
-const SHOWN: usize = 5;
-
-/// Register the tools of catalog files: MCP `tools/list` results, or JSON lines
+/// Register the tools of catalog files: MCP, OpenAI or Anthropic lists of tools, or JSON lines
+///
+/// Each file is a thing asked about: it ends with 0 where something of every file came in or was there already, whatever
+/// else was refused, and with 1 where a file could not be imported or all of it was refused.
 #[derive(clap::Args)]
-#[command(after_help = "Example: toolcrib import github.json --namespace default")]
+#[command(after_help = "Example: toolcrib import github.json --dry-run")]
 pub(super) struct Args {
     /// The files
     #[arg(required = true, value_name = "FILE")]
@@ -36,7 +36,10 @@ pub(super) struct Args {
     /// What the files are; found out by looking where it is left out
     #[arg(long, value_enum)]
     shape: Option<Shape>,
-    /// Show everything that was refused or flagged
+    /// Say what would happen, and do nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Show everything that is new, changed, refused or flagged
     #[arg(long, short)]
     verbose: bool,
 }
@@ -47,6 +50,10 @@ enum Shape {
     Mcp,
     /// JSON lines, one tool each
     Jsonl,
+    /// The `tools` of an OpenAI request, Chat Completions or Responses
+    Openai,
+    /// The `tools` of an Anthropic request
+    Anthropic,
 }
 
 /// What became of one file.
@@ -55,7 +62,8 @@ struct Imported {
     came: anyhow::Result<ImportToolsResponse>,
 }
 
-/// Imports the files in order. Fails when one of them could not be imported, or nothing of one was admitted.
+/// Imports the files in order. Fails when one of them could not be imported, nothing of one was admitted, or one left a
+/// source without a tool.
 pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     let remote = shell.connect().await?;
     let clock = SystemClock::new();
@@ -66,7 +74,7 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     }
     let seconds = clock.monotonic().as_secs_f64();
 
-    let files: Vec<Value> = imported.iter().map(|file| file.to_json(shell)).collect();
+    let files: Vec<Value> = imported.iter().map(|file| file.to_json(&args, shell)).collect();
     shell.print(&json!({ "files": files, "seconds": seconds }), &describe(&imported, &args, seconds, shell))?;
     let has_failed = imported.iter().any(Imported::has_failed);
     Ok(if has_failed { FAILED } else { DONE })
@@ -77,6 +85,8 @@ fn target(path: &Path, args: &Args, namespace: &str) -> ImportTarget {
         None => CatalogShape::Unspecified,
         Some(Shape::Mcp) => CatalogShape::Mcp,
         Some(Shape::Jsonl) => CatalogShape::Jsonl,
+        Some(Shape::Openai) => CatalogShape::Openai,
+        Some(Shape::Anthropic) => CatalogShape::Anthropic,
     };
     // The folder may be what names the source, also for a file of the folder that we are in.
     let file = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
@@ -86,13 +96,26 @@ fn target(path: &Path, args: &Args, namespace: &str) -> ImportTarget {
         shape: shape.into(),
         file_name: file.display().to_string(),
         request_id: new_request_id(),
+        dry_run: args.dry_run,
+        ..ImportTarget::default()
     }
 }
 
 async fn import(path: &Path, target: ImportTarget, remote: &Remote) -> anyhow::Result<ImportToolsResponse> {
+    if path.is_dir() {
+        bail!("{0} is a directory; name its files, or try `toolcrib apply -f {0}`", path.display());
+    }
     let bytes = std::fs::read(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let requests = requests(target, Bytes::from(bytes));
-    let answer = remote.registry().import_tools(tokio_stream::iter(requests)).await?;
+    Ok(send(target, Bytes::from(bytes), remote).await?)
+}
+
+/// Sends a catalog file and returns what came of it.
+pub(super) async fn send(
+    target: ImportTarget,
+    bytes: Bytes,
+    remote: &Remote,
+) -> Result<ImportToolsResponse, tonic::Status> {
+    let answer = remote.registry().import_tools(tokio_stream::iter(requests(target, bytes))).await?;
     Ok(answer.into_inner())
 }
 
@@ -108,94 +131,34 @@ fn requests(target: ImportTarget, mut bytes: Bytes) -> Vec<ImportToolsRequest> {
 
 impl Imported {
     fn has_failed(&self) -> bool {
-        match &self.came {
-            Err(_) => true,
-            Ok(answer) => {
-                let counts = answer.counts.unwrap_or_default();
-                counts.refused > 0 && counts.admitted + counts.unchanged + counts.flagged == 0
-            }
-        }
+        self.came.as_ref().map_or(true, import_report::has_failed)
     }
 
-    fn to_json(&self, shell: &Shell) -> Value {
-        match &self.came {
-            Err(error) => json!({ "file": self.file, "error": failure::to_text(error, shell) }),
-            Ok(answer) => {
-                let counts = answer.counts.unwrap_or_default();
-                json!({
-                    "file": self.file,
-                    "admitted": counts.admitted,
-                    "unchanged": counts.unchanged,
-                    "flagged": counts.flagged,
-                    "refused": counts.refused,
-                    "withdrawn": answer.withdrawn,
-                    "refusals": admissions::refusals(&answer.admissions),
-                    "flags": admissions::flags(&answer.admissions),
-                    "durable": answer.durable,
-                })
-            }
-        }
+    fn to_json(&self, args: &Args, shell: &Shell) -> Value {
+        let mut value = match &self.came {
+            Err(error) => json!({ "error": failure::to_text(error, shell) }),
+            Ok(answer) => import_report::to_json(answer, args.dry_run),
+        };
+        value["file"] = json!(self.file);
+        value
     }
 }
 
 fn describe(imported: &[Imported], args: &Args, seconds: f64, shell: &Shell) -> String {
-    let mut rows = Vec::new();
-    let mut details = String::new();
-    for Imported { file, came } in imported {
-        let answer = match came {
-            Ok(answer) => answer,
-            Err(error) => {
-                details.push_str(&format!("\n{file}\n{}\n", failure::to_text(error, shell)));
-                continue;
-            }
-        };
-        let counts = answer.counts.unwrap_or_default();
-        let mut row = vec![file.clone()];
-        let numbers = [counts.admitted, counts.unchanged, counts.flagged, counts.refused, answer.withdrawn.into()];
-        row.extend(numbers.map(count));
-        rows.push(row);
-        details.push_str(&describe_findings(file, answer, args.verbose));
-    }
-    let columns = [
-        Column::Left("file"),
-        Column::Right("admitted"),
-        Column::Right("unchanged"),
-        Column::Right("flagged"),
-        Column::Right("refused"),
-        Column::Right("withdrawn"),
-    ];
-    let table = table(&columns, rows, "nothing was imported");
-    format!("{table}{details}\n{seconds:.2} s\n")
-}
-
-/// Writes the refusals of a file, a few or with `--verbose` all of them, and then the warnings too.
-fn describe_findings(file: &str, answer: &ImportToolsResponse, is_verbose: bool) -> String {
+    let show = Show { is_verbose: args.verbose, is_dry_run: args.dry_run, place: &|index| format!("#{index}") };
     let mut text = String::new();
-    let mut left_out: u64 = 0;
-    let mut shown = 0;
-    for admission in &answer.admissions {
-        let is_refused = admission.result() == AdmissionResult::Refused;
-        if is_verbose || (is_refused && shown < SHOWN) {
-            admissions::describe(&mut text, admission);
-            shown += 1;
-        } else if is_refused {
-            left_out += 1;
+    for Imported { file, came } in imported {
+        match came {
+            Ok(answer) => text.push_str(&format!("{file}: {}", import_report::describe(answer, &show))),
+            Err(error) => text.push_str(&format!("{file}\n{}\n", failure::to_text(error, shell))),
         }
     }
-    if left_out > 0 {
-        text.push_str(&format!("{left_out} more refused; --verbose shows them\n"));
-    }
-    let flagged = answer.counts.unwrap_or_default().flagged;
-    if flagged > 0 && !is_verbose {
-        text.push_str(&format!("{flagged} flagged: they are in, and worth a look; --verbose says why\n"));
-    }
-    if text.is_empty() { text } else { format!("\n{file}\n{text}") }
+    format!("{text}{seconds:.2} s\n")
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::proto::{Admission, AdmissionCounts};
 
     #[test]
     fn file_is_sent_whole_after_its_target() {
@@ -213,7 +176,7 @@ mod tests {
 
     #[test]
     fn folder_of_a_file_is_told_also_where_it_was_not_named() {
-        let args = Args { files: Vec::new(), source: None, shape: None, verbose: false };
+        let args = Args { files: Vec::new(), source: None, shape: None, dry_run: false, verbose: false };
         let target = target(Path::new("tools.jsonl"), &args, "default");
         let named = Path::new(&target.file_name);
         assert!(named.is_absolute() && named.ends_with("tools.jsonl"), "{named:?}");
@@ -222,23 +185,5 @@ mod tests {
     #[test]
     fn empty_file_is_still_an_import() {
         assert_eq!(requests(ImportTarget::default(), Bytes::new()).len(), 1);
-    }
-
-    #[test]
-    fn only_a_few_refusals_are_shown_unasked() {
-        let refused = Admission { result: AdmissionResult::Refused.into(), ..Admission::default() };
-        let answer = ImportToolsResponse { admissions: vec![refused; 12], ..ImportToolsResponse::default() };
-        assert!(describe_findings("f", &answer, false).ends_with("7 more refused; --verbose shows them\n"));
-        assert_eq!(describe_findings("f", &answer, true).matches("refused #0").count(), 12);
-    }
-
-    #[test]
-    fn import_of_which_nothing_was_admitted_has_failed() {
-        let import = |admitted, refused| {
-            let counts = AdmissionCounts { admitted, refused, ..AdmissionCounts::default() };
-            let came = Ok(ImportToolsResponse { counts: Some(counts), ..ImportToolsResponse::default() });
-            Imported { file: "f".to_owned(), came }.has_failed()
-        };
-        assert_eq!((import(0, 1), import(1, 1), import(0, 0)), (true, false, false));
     }
 }

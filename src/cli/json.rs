@@ -80,6 +80,28 @@ pub(super) fn tool_record(record: &proto::ToolRecord) -> Value {
         "heat": record.heat,
         "resident": record.resident,
         "pinned": record.pinned,
+        "flags": list(&record.flags, flag),
+        "waiting": record.waiting.as_ref().map(waiting),
+    })
+}
+
+fn flag(flag: &proto::Flag) -> Value {
+    json!({
+        "finding": flag.finding.as_ref().map(violation),
+        "accepted": flag.accepted,
+        "note": flag.note,
+        "actor": flag.actor,
+        "accept_time": time(flag.accept_time.as_ref()),
+    })
+}
+
+fn waiting(waiting: &proto::WaitingVersion) -> Value {
+    json!({
+        "version": waiting.version,
+        "hash": waiting.hash,
+        "cause": word(waiting.cause().as_str_name(), "WAIT_CAUSE_"),
+        "flags": list(&waiting.flags, flag),
+        "change": word(waiting.change().as_str_name(), "CHANGE_CLASS_"),
     })
 }
 
@@ -203,5 +225,7 @@ pub(super) fn session_record(session: &proto::SessionRecord) -> Value {
         "calls": session.calls,
         "open_time": time(session.open_time.as_ref()),
         "expire_time": time(session.expire_time.as_ref()),
+        "end_time": time(session.end_time.as_ref()),
+        "end": word(session.end().as_str_name(), "SESSION_END_"),
     })
 }

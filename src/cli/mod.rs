@@ -6,11 +6,16 @@
 //! here.
 
 mod admissions;
+mod apply;
+mod backup;
 mod check_config;
 mod completions;
+mod counts;
 mod demo;
+mod explain;
 mod failure;
 mod import;
+mod import_report;
 mod json;
 mod output;
 mod plan;
@@ -18,12 +23,14 @@ mod policy;
 mod remote;
 mod replay;
 mod request;
+mod restore;
 mod serve;
 mod session;
 mod stats;
 mod tool;
 mod traffic;
 mod visit;
+mod watch;
 
 use std::process::ExitCode;
 
@@ -35,8 +42,10 @@ use remote::{Address, Remote};
 
 /// Exit code: what was asked for was done.
 const DONE: u8 = 0;
-/// Exit code: what was asked for failed. Wrong usage is 2, as clap has it.
+/// Exit code: what was asked for failed.
 const FAILED: u8 = 1;
+/// Exit code: it was asked for in a way that means nothing.
+const USAGE: u8 = 2;
 
 #[derive(Parser)]
 #[command(name = "toolcrib", version, max_term_width = 100)]
@@ -71,14 +80,19 @@ enum Command {
     Serve(serve::Args),
     Demo(demo::Args),
     Import(import::Args),
+    Apply(apply::Args),
     Tool(tool::Args),
     Session(session::Args),
     Plan(plan::Args),
     Request(request::Args),
+    Explain(explain::Args),
     Policy(policy::Args),
     Stats(stats::Args),
+    Watch(watch::Args),
     Traffic(traffic::Args),
     Replay(replay::Args),
+    Backup(backup::Args),
+    Restore(restore::Args),
     CheckConfig(check_config::Args),
     Completions(completions::Args),
 }
@@ -90,14 +104,19 @@ impl Command {
             Self::Serve(args) => serve::run(args).await,
             Self::Demo(args) => demo::run(args, shell.json).await.map(|()| DONE),
             Self::Import(args) => import::run(args, shell).await,
+            Self::Apply(args) => apply::run(args, shell).await,
             Self::Tool(args) => tool::run(args, shell).await,
             Self::Session(args) => session::run(args, shell).await,
             Self::Plan(args) => plan::run(args, shell).await,
             Self::Request(args) => request::run(args, shell).await,
+            Self::Explain(args) => explain::run(args, shell).await,
             Self::Policy(args) => policy::run(args, shell).await,
             Self::Stats(args) => stats::run(args, shell).await,
+            Self::Watch(args) => watch::run(args, shell).await,
             Self::Traffic(args) => traffic::run(args, shell).await,
             Self::Replay(args) => replay::run(&args, shell),
+            Self::Backup(args) => backup::run(&args, shell),
+            Self::Restore(args) => restore::run(&args, shell),
             Self::CheckConfig(args) => check_config::run(&args, shell),
             Self::Completions(args) => completions::run(&args),
         }
@@ -118,7 +137,15 @@ impl Shell {
 
 /// Reads the arguments, runs the command, and says what went wrong if anything did.
 pub fn main() -> ExitCode {
-    let Cli { shell, command } = Cli::parse();
+    let Cli { shell, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        // Help and the version are no failures.
+        Err(error) if !error.use_stderr() => error.exit(),
+        Err(error) => {
+            failure::print_usage(&error, std::env::args_os());
+            return ExitCode::from(USAGE);
+        }
+    };
     let done = runtime().and_then(|runtime| {
         let done = runtime.block_on(command.run(&shell));
         // A task that hangs must not keep the process: what had to be waited for was waited for.

@@ -34,6 +34,14 @@ pub(super) fn print_text(text: &str) -> anyhow::Result<()> {
     if text.is_empty() { Ok(()) } else { print_line(&printable(text)) }
 }
 
+/// Prints a remark to standard error, beside the answer; adds the last line feed where it is missing.
+pub(super) fn note(text: &str) {
+    let text = text.trim_end_matches('\n');
+    if !text.is_empty() {
+        eprintln!("{}", printable(text));
+    }
+}
+
 /// Prints bytes as they are.
 pub(super) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     let mut stdout = io::stdout().lock();

@@ -75,6 +75,7 @@ fn to_json(plan: &PlanStepResponse, visit: &Visit) -> Value {
         "pending": plan.pending,
         "breaks_cache": plan.breaks_cache,
         "degraded": plan.degraded,
+        "excluded": json::list(&plan.excluded, json::exclusion),
     })
 }
 
@@ -87,6 +88,7 @@ fn describe(plan: &PlanStepResponse, visit: &Visit, with_pieces: bool) -> String
         ("degraded", plan.degraded.clone()),
         ("matched", format!("{}, of which {} issued", listing.total, listing.returned)),
         ("hint", listing.hint),
+        ("left out", blocks::describe_exclusions(&plan.excluded)),
         ("tokens", plan.tokens.as_ref().map(blocks::describe_tokens).unwrap_or_default()),
         ("cache", cache.to_owned()),
         ("pending", pending.to_owned()),

@@ -69,6 +69,7 @@ fn to_json(answer: &RequestToolResponse, visit: &Visit) -> Value {
         "issued": json::list(&answer.issued, json::offer),
         "listing": answer.listing.as_ref().map(json::listing),
         "nearest": answer.nearest,
+        "excluded": json::list(&answer.excluded, json::exclusion),
     })
 }
 
@@ -78,6 +79,7 @@ fn describe(answer: &RequestToolResponse, visit: &Visit, with_pieces: bool) -> S
         ("reason", json::reason(answer.reason())),
         ("hint", answer.listing.clone().unwrap_or_default().hint),
         ("nearest", answer.nearest.join(", ")),
+        ("left out", blocks::describe_exclusions(&answer.excluded)),
     ]);
     if !answer.issued.is_empty() {
         text.push_str(&format!("\n{}", blocks::describe_offers(&answer.issued)));

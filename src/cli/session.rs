@@ -1,6 +1,8 @@
-//! `session`: what a session holds, and opening, refreshing and closing one by hand.
+//! `session`: what a session holds, and opening, refreshing, closing and erasing one by hand.
 
 pub(super) mod blocks;
+mod erase;
+mod history;
 mod list;
 pub(super) mod open;
 mod refresh;
@@ -11,7 +13,7 @@ use serde_json::json;
 use super::{DONE, Shell};
 use crate::proto::CloseSessionRequest;
 
-/// List, show, open, refresh and close sessions
+/// List, show, open, refresh, close and erase sessions
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib session list")]
 pub(super) struct Args {
@@ -31,6 +33,7 @@ enum Command {
         /// Which session
         session: String,
     },
+    Erase(erase::Args),
 }
 
 /// Runs the subcommand.
@@ -41,6 +44,7 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         Command::Open(args) => open::run(args, shell).await,
         Command::Refresh(args) => refresh::run(args, shell).await,
         Command::Close { session } => close(session, shell).await,
+        Command::Erase(args) => erase::run(args, shell).await,
     }
 }
 

@@ -1,17 +1,22 @@
 //! `stats`: the four figures, and the tools behind them.
 
+mod tools;
+
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::output::{Column, count, facts, percent, ratio, table, word};
-use super::{DONE, Shell, json};
-use crate::proto::{CallFigures, Figures, GetStatsRequest, SelectionFigures, TokenFigures, ToolStat, ToolStateFigures};
+use super::output::{count, facts, percent, ratio};
+use super::{DONE, Shell, counts, json};
+use crate::proto::{CallFigures, Figures, GetStatsRequest, SelectionFigures, TokenFigures, ToolStateFigures};
 
 /// Show the four figures of a namespace, its hot pool and its most called tools
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib stats --top 20")]
+#[command(args_conflicts_with_subcommands = true)]
 pub(super) struct Args {
+    #[command(subcommand)]
+    command: Option<Command>,
     /// Of how many tools, the most called first
     #[arg(long, value_name = "N", default_value_t = 10)]
     top: u32,
@@ -20,8 +25,16 @@ pub(super) struct Args {
     all: bool,
 }
 
+#[derive(clap::Subcommand)]
+enum Command {
+    Tools(tools::Args),
+}
+
 /// Prints the figures.
 pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
+    if let Some(Command::Tools(args)) = args.command {
+        return tools::run(args, shell).await;
+    }
     let remote = shell.connect().await?;
     let namespace = if args.all { String::new() } else { remote.namespace.clone() };
     let stats = remote.stats().get_stats(GetStatsRequest { namespace, top: args.top }).await?.into_inner();
@@ -84,15 +97,8 @@ fn seconds(duration: Option<prost_types::Duration>) -> Option<f64> {
 
 fn to_json(figures: &Figures) -> Value {
     let rates = Rates::of_figures(figures);
-    let calls = figures.calls.unwrap_or_default();
-    let selections = figures.selections.unwrap_or_default();
     let tokens = figures.tokens.unwrap_or_default();
-    let plans = figures.plans.unwrap_or_default();
-    let ends = figures.plans_without_call.unwrap_or_default();
-    let requests = figures.requests.unwrap_or_default();
-    let breaks = figures.cache_breaks.unwrap_or_default();
     let reranks = figures.reranks.unwrap_or_default();
-    let tools = figures.tools.unwrap_or_default();
     let sessions = figures.sessions.unwrap_or_default();
     let transitions = json::list(
         &figures.transitions,
@@ -112,21 +118,8 @@ fn to_json(figures: &Figures) -> Value {
         "tick": figures.tick,
         "epoch": figures.epoch,
         "steps": figures.steps,
-        "calls": {
-            "resident": calls.resident,
-            "issued": calls.issued,
-            "recalled": calls.recalled,
-            "absent": calls.absent,
-            "unknown": calls.unknown,
-        },
-        "selections": {
-            "right": selections.right,
-            "wrong_tool": selections.wrong_tool,
-            "unknown_tool": selections.unknown_tool,
-            "unavailable": selections.unavailable,
-            "invalid_arguments": selections.invalid_arguments,
-            "unjudged": selections.unjudged,
-        },
+        "calls": counts::calls(figures.calls.unwrap_or_default()),
+        "selections": counts::selections(figures.selections.unwrap_or_default()),
         "tokens": {
             "directory": tokens.directory,
             "resident": tokens.resident,
@@ -135,45 +128,15 @@ fn to_json(figures: &Figures) -> Value {
             "window": tokens.window,
             "everything": tokens.everything,
         },
-        "plans": {
-            "issued": plans.issued,
-            "present_suffices": plans.present_suffices,
-            "nothing_found": plans.nothing_found,
-            "no_query": plans.no_query,
-            "degraded": plans.degraded,
-        },
-        "plans_without_call": {
-            "answered": ends.answered,
-            "gave_up": ends.gave_up,
-            "asked_user": ends.asked_user,
-            "unknown": ends.unknown,
-        },
-        "requests": {
-            "exact": requests.exact,
-            "near": requests.near,
-            "retrieved": requests.retrieved,
-            "already_present": requests.already_present,
-            "own": requests.own,
-            "unavailable": requests.unavailable,
-            "retired": requests.retired,
-            "not_found": requests.not_found,
-        },
+        "plans": counts::plans(figures.plans.unwrap_or_default()),
+        "plans_without_call": counts::step_ends(figures.plans_without_call.unwrap_or_default()),
+        "requests": counts::requests(figures.requests.unwrap_or_default()),
         "extra_hops": figures.extra_hops,
-        "cache_breaks": {
-            "tools": breaks.tools, "other": breaks.other, "expired": breaks.expired, "unknown": breaks.unknown,
-        },
+        "cache_breaks": counts::cache_breaks(figures.cache_breaks.unwrap_or_default()),
         "reranks": {
             "changed": reranks.changed, "unchanged": reranks.unchanged, "swapped_in": reranks.swapped_in,
         },
-        "tools": {
-            "active": tools.active,
-            "quarantined": tools.quarantined,
-            "probation": tools.probation,
-            "held": tools.held,
-            "pending": tools.pending,
-            "withdrawn": tools.withdrawn,
-            "retired": tools.retired,
-        },
+        "tools": counts::states(figures.tools.unwrap_or_default()),
         "transitions": transitions,
         "sessions": {
             "open": sessions.open,
@@ -181,20 +144,8 @@ fn to_json(figures: &Figures) -> Value {
             "expired": sessions.expired,
             "distinct_blocks_per_session_max": sessions.distinct_blocks_per_session_max,
         },
-        "hot_pool": json::list(&figures.hot_pool, tool_to_json),
-        "top": json::list(&figures.top, tool_to_json),
-    })
-}
-
-fn tool_to_json(stat: &ToolStat) -> Value {
-    json!({
-        "tool": stat.tool.as_ref().map(json::tool_ref),
-        "state": word(stat.state().as_str_name(), "TOOL_STATE_"),
-        "calls": stat.calls,
-        "heat": stat.heat,
-        "directory_exposures": stat.directory_exposures,
-        "resident_exposures": stat.resident_exposures,
-        "issued_exposures": stat.issued_exposures,
+        "hot_pool": json::list(&figures.hot_pool, tools::to_json),
+        "top": json::list(&figures.top, tools::to_json),
     })
 }
 
@@ -239,9 +190,9 @@ fn describe(figures: &Figures) -> String {
             ),
         ),
     ]);
-    text.push_str(&format!("\nhot pool, best first\n{}", describe_tools(&figures.hot_pool)));
+    text.push_str(&format!("\nhot pool, best first\n{}", tools::table_of(&figures.hot_pool)));
     if !figures.top.is_empty() {
-        text.push_str(&format!("\nmost called\n{}", describe_tools(&figures.top)));
+        text.push_str(&format!("\nmost called\n{}", tools::table_of(&figures.top)));
     }
     text
 }
@@ -273,30 +224,6 @@ fn describe_states(tools: ToolStateFigures) -> String {
         }
     }
     text
-}
-
-fn describe_tools(stats: &[ToolStat]) -> String {
-    let rows = stats.iter().map(|stat| {
-        vec![
-            json::tool_name(stat.tool.as_ref()),
-            json::state(stat.state()),
-            count(stat.calls),
-            format!("{:.2}", stat.heat),
-            count(stat.directory_exposures),
-            count(stat.resident_exposures),
-            count(stat.issued_exposures),
-        ]
-    });
-    let columns = [
-        Column::Left("tool"),
-        Column::Left("state"),
-        Column::Right("calls"),
-        Column::Right("heat"),
-        Column::Right("in directory"),
-        Column::Right("resident"),
-        Column::Right("issued"),
-    ];
-    table(&columns, rows.collect(), "no tools")
 }
 
 #[cfg(test)]

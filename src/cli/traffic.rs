@@ -70,12 +70,16 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     let Some(path) = &args.output else {
         // Standard output is the export itself; nothing else may stand there.
         let mut stream = remote.stats().export_traffic(request).await?.into_inner();
+        let mut begin = 0;
         while let Some(chunk) = stream.message().await? {
+            begin = chunk.log_begin;
             output::print_bytes(&chunk.lines)?;
         }
+        output::note(&said_of_begin(begin, args.after).unwrap_or_default());
         return Ok(DONE);
     };
-    written.push(export_to(remote.stats(), request, path).await?);
+    let exported = export_to(remote.stats(), request, path).await?;
+    written.push((exported.path, exported.n_lines));
 
     let mut text = String::new();
     let mut files = Vec::new();
@@ -83,22 +87,43 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         text.push_str(&format!("{}: {} lines\n", path.display(), output::count(n_lines)));
         files.push(json!({ "file": path.display().to_string(), "lines": n_lines }));
     }
-    shell.print(&json!({ "files": files }), &text)?;
+    text.push_str(&said_of_begin(exported.log_begin, args.after).unwrap_or_default());
+    shell.print(&json!({ "files": files, "log_begin": exported.log_begin }), &text)?;
     Ok(DONE)
 }
 
-/// Writes an export to a file, and returns it with its number of lines.
+/// Says where the log begins, if more was asked for than it has.
+fn said_of_begin(log_begin: u64, after: u64) -> Option<String> {
+    (log_begin > after + 1).then(|| {
+        format!("the log begins at {log_begin}: policy (log.retain_days, log.retain_mib) had older traffic cut\n")
+    })
+}
+
+/// An export in a file.
+pub(super) struct Exported {
+    /// The file.
+    pub path: PathBuf,
+    /// Its lines.
+    pub n_lines: usize,
+    /// The first record that the log still has; 0 where nothing was exported.
+    pub log_begin: u64,
+}
+
+/// Writes an export to a file.
 pub(super) async fn export_to(
     mut stats: StatsServiceClient<Channel>,
     request: ExportTrafficRequest,
     path: &Path,
-) -> anyhow::Result<(PathBuf, usize)> {
+) -> anyhow::Result<Exported> {
     let mut stream = stats.export_traffic(request).await?.into_inner();
     let mut lines = Lines::create(path)?;
+    let mut log_begin = 0;
     while let Some(chunk) = stream.message().await.with_context(|| lines.incomplete())? {
+        log_begin = chunk.log_begin;
         lines.write(&chunk.lines)?;
     }
-    lines.finish()
+    let (path, n_lines) = lines.finish()?;
+    Ok(Exported { path, n_lines, log_begin })
 }
 
 /// A file of lines in the making.

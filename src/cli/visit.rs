@@ -93,7 +93,8 @@ impl Visit {
 }
 
 async fn is_open(remote: &Remote, session_id: &str) -> Result<bool, tonic::Status> {
-    let request = GetSessionRequest { namespace: remote.namespace.clone(), session_id: session_id.to_owned() };
+    let request =
+        GetSessionRequest { namespace: remote.namespace.clone(), session_id: session_id.to_owned(), ended: false };
     match remote.sessions().get_session(request).await {
         Ok(_) => Ok(true),
         Err(status) => match status.get_details_error_info() {

@@ -72,6 +72,10 @@ pub struct RawLimits {
     pub request_secs: Option<i64>,
     /// See [`Limits::stream_secs`](super::Limits::stream_secs).
     pub stream_secs: Option<i64>,
+    /// See [`Limits::watches`](super::Limits::watches).
+    pub watches: Option<i64>,
+    /// See [`Limits::watch_secs`](super::Limits::watch_secs).
+    pub watch_secs: Option<i64>,
     /// See [`Limits::drain_secs`](super::Limits::drain_secs).
     pub drain_secs: Option<i64>,
 }

@@ -15,7 +15,7 @@ use super::registry::{Registry, Tool};
 use super::render::{CALL_TOOL, Form, REQUEST_TOOL, Shown, directory, meta_tools};
 
 /// Why a tool is not in front of a model.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Exclusion {
     /// No such tool was ever registered.
     Unknown,
@@ -40,8 +40,10 @@ impl<'a> Candidates<'a> {
         let mut tools = Vec::new();
         let mut everything_tokens = 0u32;
         for (id, tool) in registry.iter() {
-            if exclusion_of(tool, spec, id).is_none() {
-                everything_tokens = everything_tokens.saturating_add(tool.current().admitted().measured_tokens);
+            if exclusion_of(tool, spec, id).is_none()
+                && let Some(current) = tool.current()
+            {
+                everything_tokens = everything_tokens.saturating_add(current.admitted().measured_tokens);
                 tools.push((id, tool));
             }
         }
@@ -70,7 +72,10 @@ fn exclusion_of(tool: &Tool, spec: &SessionSpec, id: &ToolId) -> Option<Exclusio
     if !tool.state().is_issuable() {
         return Some(Exclusion::State(tool.state()));
     }
-    if is_own(spec, tool.current().alias()) {
+    if tool.current().is_none() {
+        return Some(Exclusion::State(ToolState::Pending));
+    }
+    if is_own(spec, tool.alias()) {
         return Some(Exclusion::NameTaken);
     }
     None
@@ -107,8 +112,7 @@ pub fn freeze(
     let mut entries = Vec::new();
     let mut tokens = StepTokens::default();
     for id in &residents {
-        let Some(tool) = registry.get(id) else { continue };
-        let shown = tool.current();
+        let Some(shown) = registry.get(id).and_then(|tool| tool.current()) else { continue };
         let rendered = shown.rendered(form);
         tokens.resident += rendered.tokens;
         pieces.push(Piece {
@@ -198,7 +202,7 @@ fn in_order_of_preference<'a>(
 ) -> Vec<&'a Shown> {
     let mut listed: Vec<&(&ToolId, &'a Arc<Tool>)> = candidates.tools.iter().collect();
     listed.sort_by_key(|(id, _)| (!residents.contains(*id), std::cmp::Reverse(pool.epoch_heat_key(id))));
-    listed.into_iter().map(|(_, tool)| &**tool.current()).collect()
+    listed.into_iter().filter_map(|(_, tool)| tool.current().map(|shown| &**shown)).collect()
 }
 
 /// Hashes places and contents in order.

@@ -13,6 +13,7 @@ use super::block::{self, Exclusion};
 use super::event::{self, CallsChecked, Piece, Presence, Verdict};
 use super::ids::{Alias, CallId, StepId, ToolId, Version};
 use super::recall::{self, push_nearest};
+use super::registry::Tool;
 use super::render::{self, CALL_TOOL, REQUEST_TOOL, ResultKind, Shown};
 use super::session::Session;
 use super::validation::Violation;
@@ -45,6 +46,16 @@ pub enum CallKind {
     Own,
 }
 
+/// A call of a version that is no longer the one served: it was written by, and checked against, what its session was
+/// shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Stale {
+    /// The version that is served.
+    pub current: Version,
+    /// Whether the arguments fit that one too. Where they do not, whoever runs the tool may refuse them.
+    pub fits_current: bool,
+}
+
 /// The answer for one call.
 pub struct Checked {
     /// The call.
@@ -63,6 +74,8 @@ pub struct Checked {
     pub presence: Option<Presence>,
     /// Why it may not be used.
     pub exclusion: Option<Exclusion>,
+    /// Where another version is served by now than the session was shown.
+    pub stale: Option<Stale>,
     /// What does not fit.
     pub violations: Vec<Violation>,
     /// Where it is not to run: the tool result to give.
@@ -94,6 +107,10 @@ pub fn check(
             version: answer.tool.as_ref().map(|(_, version)| *version).unwrap_or_default(),
             verdict: answer.verdict,
             issued: answer.carried.is_some(),
+            state: match answer.exclusion {
+                Some(Exclusion::State(state)) => Some(state),
+                _ => None,
+            },
         });
     }
     (event, answers)
@@ -101,7 +118,7 @@ pub fn check(
 
 /// Checks arguments against the version that a session was shown, after the fact; `None` where they cannot be checked.
 pub fn arguments_fit(view: &View, session: &Session, tool: &ToolId, arguments: &[u8]) -> Option<bool> {
-    let shown = view.registry.get(tool)?.version_or_current(session.shown_version(tool)).clone();
+    let shown = view.registry.get(tool)?.version_or_current(session.shown_version(tool))?.clone();
     let arguments = parse(arguments).ok()?;
     Some(shown.validator()?.validate(&arguments).is_empty())
 }
@@ -163,7 +180,8 @@ impl Checker<'_> {
             None => {}
             Some(Exclusion::State(state)) => {
                 checked.exclusion = Some(Exclusion::State(state));
-                checked.tool = Some((tool.clone(), entry.current().admitted().version));
+                let version = entry.current().map(|shown| shown.admitted().version).unwrap_or_default();
+                checked.tool = Some((tool.clone(), version));
                 checked.nearest = recall::alternatives(self.view, self.session, tool);
                 checked.verdict = Verdict::Unavailable;
                 let mut text = format!("{} {}. The call was not run.", call.name, recall::state_in_words(state));
@@ -175,10 +193,15 @@ impl Checker<'_> {
                 return self.refuse_unknown(checked, call.name);
             }
         }
-        let shown = entry.version_or_current(self.session.shown_version(tool)).clone();
+        let Some(shown) = entry.version_or_current(self.session.shown_version(tool)).cloned() else {
+            return self.refuse_unknown(checked, call.name);
+        };
         checked.tool = Some((tool.clone(), shown.admitted().version));
         let violations = match parse(call.arguments) {
-            Ok(arguments) => violations_of(&shown, &arguments),
+            Ok(arguments) => {
+                checked.stale = stale(entry, &shown, &arguments);
+                violations_of(&shown, &arguments)
+            }
             Err(violation) => vec![violation],
         };
         if !violations.is_empty() {
@@ -235,11 +258,19 @@ fn answer(call: &RawCall<'_>, kind: CallKind) -> Checked {
         arguments: None,
         presence: None,
         exclusion: None,
+        stale: None,
         violations: Vec::new(),
         pieces: Vec::new(),
         carried: None,
         nearest: Vec::new(),
     }
+}
+
+/// Says whether another version is served than a call was checked against.
+fn stale(entry: &Tool, shown: &Shown, arguments: &Value) -> Option<Stale> {
+    let current = entry.current().filter(|current| current.admitted().version != shown.admitted().version)?;
+    let fits_current = violations_of(current, arguments).is_empty();
+    Some(Stale { current: current.admitted().version, fits_current })
 }
 
 fn violations_of(shown: &Shown, arguments: &Value) -> Vec<Violation> {

@@ -3,6 +3,8 @@
 //! Plain sums, folded in log order with everything else, so that `Stats`, `/metrics` and `replay` say the same to the
 //! unit. Exported elsewhere.
 
+mod tool;
+
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
@@ -11,6 +13,8 @@ use super::event::{
     CacheBreak, MoveCause, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, StepTokens, ToolState, Verdict,
     Word,
 };
+
+pub use tool::{LastCall, ToolFigures, density, normalised_density};
 
 /// A count for each word of a closed list.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

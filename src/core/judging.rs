@@ -71,6 +71,11 @@ impl SwitchWindow {
         settled
     }
 
+    /// Returns the tool of a call whose verdict is open.
+    pub fn tool(&self, call: &CallId) -> Option<&ToolId> {
+        self.undecided.iter().find(|open| &open.call_id == call).map(|open| &open.tool)
+    }
+
     /// Returns the verdicts that the session's end settles, oldest first.
     pub fn verdicts_at_end(&self) -> Vec<(CallId, Verdict)> {
         self.undecided.iter().map(|open| (open.call_id.clone(), open.verdict())).collect()
@@ -92,6 +97,13 @@ impl SwitchWindow {
     pub fn interrupt(&mut self) {
         for open in &mut self.undecided {
             open.calls_since = open.calls_since.saturating_add(1);
+        }
+    }
+
+    /// Gives every call its new id.
+    pub fn rename(&mut self, renamed: impl Fn(&CallId) -> CallId) {
+        for open in &mut self.undecided {
+            open.call_id = renamed(&open.call_id);
         }
     }
 

@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde::{Deserialize, Serialize};
 
+use super::erasure::Erasure;
 use super::event::{Ending, Failure, MoveCause, OutcomeReported, ToolAction, ToolMoved, ToolState};
 use super::ids::{SessionId, StepId, ToolId, UnixMillis};
 use super::policy::LifePolicy;
@@ -16,11 +17,32 @@ use super::policy::LifePolicy;
 /// Quarantines older than this no longer count towards HELD.
 const QUARANTINE_MEMORY_MS: i64 = 24 * 60 * 60 * 1000;
 
-/// Returns where a tool in `old` goes for `cause`, or `None` where the cause does not move it. `before_withdrawal` is
-/// where a withdrawn tool goes back to.
+/// What a tool that comes back comes back to.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Past {
+    /// The state before it was withdrawn.
+    pub before_withdrawal: ToolState,
+    /// Whether any version of it is served: one was approved, or needed no approval.
+    pub is_approved: bool,
+}
+
+impl Past {
+    /// Returns the state that a tool comes back to, health and trust taken together.
+    fn back_to(self, state: ToolState) -> ToolState {
+        match state {
+            _ if !self.is_approved => ToolState::Pending,
+            // Approved while it was away.
+            ToolState::Pending => ToolState::Active,
+            state => state,
+        }
+    }
+}
+
+/// Returns where a tool in `old` goes for `cause`, or `None` where the cause does not move it.
 ///
-/// The whole table of DESIGN 6; a tool that is not known yet has no old state.
-pub fn transition(old: Option<ToolState>, cause: MoveCause, before_withdrawal: ToolState) -> Option<ToolState> {
+/// The whole table of DESIGN 6; a tool that is not known yet has no old state. That a changed definition waits, or is
+/// approved, leaves a tool that is served where it is.
+pub fn transition(old: Option<ToolState>, cause: MoveCause, past: Past) -> Option<ToolState> {
     use MoveCause as C;
     use ToolState as S;
     let Some(old) = old else {
@@ -39,24 +61,25 @@ pub fn transition(old: Option<ToolState>, cause: MoveCause, before_withdrawal: T
         (S::Active, C::Unused) | (S::Quarantined, C::NeverRecovered) => Some(S::Retired),
         (S::Retired, C::RetiredByHand) => None,
         (_, C::RetiredByHand) => Some(S::Retired),
-        (S::Retired, C::Restored) => Some(S::Active),
+        (S::Retired, C::Restored) => Some(past.back_to(S::Active)),
         (S::Retired | S::Withdrawn, C::Vanished) => None,
         (_, C::Vanished) => Some(S::Withdrawn),
-        (S::Withdrawn, C::ListedAgain) => Some(before_withdrawal),
-        (S::Active, C::AwaitsApproval) => Some(S::Pending),
-        (S::Pending, C::Approved) => Some(S::Active),
+        (S::Withdrawn, C::ListedAgain) => Some(past.back_to(past.before_withdrawal)),
+        (S::Pending, C::Approved | C::Admitted) => Some(S::Active),
+        (old, C::AwaitsApproval | C::Approved) => Some(old),
         _ => None,
     }
 }
 
-/// Returns the cause that an operator's action stands for; pinning moves nothing.
+/// Returns the cause that an operator's action stands for; pinning and accepting flags move nothing.
 pub fn cause_of(action: ToolAction) -> Option<MoveCause> {
     match action {
         ToolAction::Retire => Some(MoveCause::RetiredByHand),
         ToolAction::Restore => Some(MoveCause::Restored),
         ToolAction::Quarantine => Some(MoveCause::QuarantinedByHand),
         ToolAction::Repair => Some(MoveCause::Repaired),
-        ToolAction::Pin | ToolAction::Unpin => None,
+        ToolAction::Approve => Some(MoveCause::Approved),
+        ToolAction::Pin | ToolAction::Unpin | ToolAction::AcceptFlags => None,
     }
 }
 
@@ -84,6 +107,9 @@ pub struct Health {
     before_withdrawal: Option<ToolState>,
     /// Why it stands where it stands, and what was said of it.
     last_move: Option<(MoveCause, String)>,
+    /// Since when it stands there; `None` where it never moved, or moved before this was remembered.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    since: Option<UnixMillis>,
 }
 
 impl Health {
@@ -110,6 +136,11 @@ impl Health {
     /// Returns the state that a withdrawn tool goes back to.
     pub fn before_withdrawal(&self) -> ToolState {
         self.before_withdrawal.unwrap_or(ToolState::Active)
+    }
+
+    /// Returns since when the tool stands where it stands; `None` where it never moved.
+    pub fn since(&self) -> Option<UnixMillis> {
+        self.since
     }
 
     /// Takes a counted outcome into account. Uncountable endings neither count nor reset; a parallel batch counts
@@ -176,9 +207,20 @@ impl Health {
         self.last_move.as_ref().map(|(cause, reason)| (*cause, reason.as_str()))
     }
 
+    /// Replaces what a session's failures say of it.
+    pub fn erase(&mut self, erasure: &Erasure) {
+        for failure in &mut self.failures {
+            erasure.clear_failure(failure);
+        }
+        for (session, _) in &mut self.failed_batches {
+            erasure.rename(session);
+        }
+    }
+
     /// Takes a transition into account.
     pub fn note_move(&mut self, at: UnixMillis, moved: &ToolMoved) {
         self.last_move = Some((moved.cause, moved.reason.clone()));
+        self.since = Some(at);
         if moved.new == ToolState::Withdrawn {
             self.before_withdrawal = moved.old;
             return;

@@ -24,6 +24,8 @@ pub mod render;
 
 pub mod block;
 pub mod checking;
+pub mod erasure;
+pub mod explain;
 pub mod judging;
 pub mod lifecycle;
 pub mod narrowing;
@@ -34,4 +36,5 @@ pub mod session;
 pub mod view;
 
 pub mod figures;
+pub mod history;
 pub mod namespace;

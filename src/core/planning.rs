@@ -1,14 +1,15 @@
 //! Planning one step: which definitions to put in front of the model for this query.
 //!
 //! What is owed comes first (tools of the session's last calls that are no longer present), then what is retrieved: the
-//! best M of the candidates, less doubles and what is in the context already, within the token budget. Never waits, never fails:
-//! the worst plan issues nothing and says so. What is decided is a fact of the log afterwards, since the query is not.
+//! best M of the candidates, less doubles and what is in the context already, within the token budget. Never waits, never
+//! fails: the worst plan issues nothing and says so. What is decided is a fact of the log afterwards, since the query is not.
+//! A plan carries what became of every tool that it looked at, so that nobody has to guess later.
 
 mod doubles;
 
 use std::collections::BTreeSet;
 
-use super::block::{self, Candidates};
+use super::block::{self, Candidates, Exclusion};
 use super::event::{Block, Issue, Origin, PlanResult, SessionSpec, StepPlanned, StepTokens};
 use super::ids::{ToolId, Version};
 use super::narrowing::Listing;
@@ -18,10 +19,13 @@ use super::retrieval::{Query, Ranked, Search};
 use super::session::{Session, Shelf};
 use super::view::View;
 
-pub use doubles::{LeftOut, left_out};
+pub use doubles::{Double, double_of};
 
 /// One heat in calls, as the published pool writes it.
 const HEAT_UNIT: f32 = (1u64 << 30) as f32;
+
+/// Tools that an empty answer names as left out.
+const LEFT_OUT: usize = 5;
 
 /// What a runtime asks for one step.
 pub struct StepAsk<'a> {
@@ -43,8 +47,54 @@ pub struct Plan {
     pub planned: StepPlanned,
     /// Counts and hint.
     pub listing: Listing,
-    /// What matched and was left out for the sake of a better one that a model may take it for.
-    pub left_out: Vec<LeftOut>,
+    /// The tokens there were to plan with.
+    pub budget: Budget,
+    /// The most tools that retrieval may bring: M, or less where the step asked for less.
+    pub limit: u32,
+    /// What became of every tool that was looked at, in that order: first what is owed, then the best matches.
+    pub fates: Vec<(ToolId, Fate)>,
+    /// The tools among them that were left out for the sake of another.
+    pub doubles: Vec<Double>,
+}
+
+/// What becomes of a tool in one step, and why.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fate {
+    /// Issued for the query.
+    Issued,
+    /// Issued without being asked for: called lately, and no longer in the context.
+    Owed,
+    /// In the block.
+    Resident,
+    /// In the context already, outside the block.
+    Present,
+    /// Its definition does not fit the tokens that are left.
+    OverBudget,
+    /// A model may take it for one that fits far better; [`Plan::doubles`] says which.
+    Confusable,
+    /// It matches, and others match better.
+    BeyondM,
+    /// No word of the query is in what it says of itself.
+    NoMatch,
+    /// Nothing is looked for: there was no query, or the block was to hold every tool.
+    NotSought,
+    /// The session may not be given it now.
+    Excluded(Exclusion),
+    /// The runtime's own tool or a meta tool: always there, and never ranked.
+    Own,
+}
+
+/// Tokens for on-demand definitions at the beginning of a step.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Budget {
+    /// The context window.
+    pub window: u32,
+    /// The most that on-demand definitions may hold: the session's own figure, or policy's share of the window.
+    pub most: u32,
+    /// What those in the context hold.
+    pub held: u32,
+    /// What this step may add: the rest, or less where the step asked for less.
+    pub left: u32,
 }
 
 /// Plans a step. `everything_tokens` is what sending every candidate would cost (see [`Candidates`]), which the caller
@@ -55,11 +105,11 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
     let mut choice = Choice::new(view, session, block, &shelf, ask.max_tokens);
     choice.take_what_is_owed(ask.present.is_some());
 
-    let limit = if ask.max_tools == 0 { view.policy.plan.top_m } else { ask.max_tools.min(view.policy.plan.top_m) };
+    let limit = limit_of(view, ask);
     let (mut matched, mut n_present) = (0, 0);
     let mut doubles = Vec::new();
     let query = &ask.query;
-    let is_silent = [query.user, query.model, query.goal].iter().all(|text| text.trim().is_empty());
+    let is_silent = query.is_silent();
     if !is_silent && !block.pass_through && limit > 0 {
         // What is left out makes room for what comes after it.
         let found = search(view, spec, query, 2 * limit as usize);
@@ -70,16 +120,28 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
             if n_seen == limit {
                 break;
             }
-            if choice.is_in_context(&ranked.tool) {
-                n_present += 1;
-                above.push(ranked);
-            } else if let Some(double) = left_out(view, ranked, &above) {
-                doubles.push(double);
-                continue;
-            } else if choice.take(&ranked.tool, Origin::Issued, ranked.score) {
+            let tool = &ranked.tool;
+            let fate = match choice.place_of(tool) {
+                Some(place) => {
+                    n_present += 1;
+                    place
+                }
+                None => match double_of(view, ranked, &above) {
+                    Some(double) => {
+                        doubles.push(double);
+                        Fate::Confusable
+                    }
+                    None if choice.take(tool, Origin::Issued, ranked.score) => Fate::Issued,
+                    None => Fate::OverBudget,
+                },
+            };
+            if !matches!(fate, Fate::Confusable | Fate::OverBudget) {
                 above.push(ranked);
             }
-            n_seen += 1;
+            if fate != Fate::Confusable {
+                n_seen += 1;
+            }
+            choice.fates.push((tool.clone(), fate));
         }
     }
     let result = match () {
@@ -105,7 +167,39 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
         result,
         tokens,
     };
-    Plan { planned, listing, left_out: doubles }
+    Plan { planned, listing, budget: choice.budget, limit, fates: choice.fates, doubles }
+}
+
+/// Returns M for a step.
+fn limit_of(view: &View, ask: &StepAsk<'_>) -> u32 {
+    let top_m = view.policy.plan.top_m;
+    if ask.max_tools == 0 { top_m } else { ask.max_tools.min(top_m) }
+}
+
+/// Returns what would have fitted the query of a step that found nothing, and why it was left out: what was too large for
+/// the tokens left, or else the best that the session may see and may not be given now. Empty where something was
+/// issued, and where nothing matches at all. What the session may not see is never named.
+pub fn left_out(view: &View, spec: &SessionSpec, ask: &StepAsk<'_>, planned: &StepPlanned) -> Vec<(ToolId, Fate)> {
+    if planned.result != PlanResult::NothingFound {
+        return Vec::new();
+    }
+    let best = search(view, spec, &ask.query, LEFT_OUT.min(limit_of(view, ask) as usize)).ranked;
+    if !best.is_empty() {
+        // It was admitted and not issued, and it was not present either, else the result were another.
+        return best.into_iter().map(|ranked| (ranked.tool, Fate::OverBudget)).collect();
+    }
+    unusable(view, spec, &ask.query)
+}
+
+/// Returns the tools that match a query best among those that the session may see and may not be given now.
+pub fn unusable(view: &View, spec: &SessionSpec, query: &Query<'_>) -> Vec<(ToolId, Fate)> {
+    let why = |tool: &ToolId| {
+        let exclusion = block::exclusion(&view.registry, spec, tool);
+        exclusion.filter(|why| matches!(why, Exclusion::State(_) | Exclusion::NameTaken))
+    };
+    let found = view.index.search(query, &heat(view), &mut |tool| why(tool).is_some(), LEFT_OUT);
+    let tools = found.ranked.into_iter().map(|ranked| ranked.tool);
+    tools.filter_map(|tool| why(&tool).map(|why| (tool, Fate::Excluded(why)))).collect()
 }
 
 /// Returns what sending every candidate of a session would cost in tokens.
@@ -134,13 +228,25 @@ fn listing(issued: &[Issue], matched: u32, limit: u32) -> Listing {
 /// Ranks the session's candidates for a query. The total is exact below the limit; from there on it may count tools that
 /// match and that the session may not see, since only the best are asked for.
 pub fn search(view: &View, spec: &SessionSpec, query: &Query<'_>, limit: usize) -> Search {
-    let heat = |tool: &ToolId| view.pool.heat_key(tool) as f32 / HEAT_UNIT;
     let mut admits = |tool: &ToolId| block::exclusion(&view.registry, spec, tool).is_none();
-    let mut found = view.index.search(query, &heat, &mut admits, limit);
+    let mut found = view.index.search(query, &heat(view), &mut admits, limit);
     if found.ranked.len() < limit {
         found.total = found.ranked.len();
     }
     found
+}
+
+/// Returns the most tokens that on-demand definitions may hold in a session's context.
+pub fn on_demand_budget(view: &View, spec: &SessionSpec) -> u32 {
+    match spec.on_demand_budget {
+        0 => (f64::from(spec.window) * view.policy.plan.budget_share) as u32,
+        own => own,
+    }
+}
+
+/// Returns the heat that decides between near equals.
+pub fn heat(view: &View) -> impl Fn(&ToolId) -> f32 {
+    |tool| view.pool.heat_key(tool) as f32 / HEAT_UNIT
 }
 
 /// What a step issues, as it is being chosen.
@@ -156,6 +262,10 @@ pub struct Choice<'a> {
     pub tokens: u32,
     /// What is taken.
     pub issued: Vec<Issue>,
+    /// The tokens there were at the beginning.
+    budget: Budget,
+    /// What became of the tools looked at.
+    fates: Vec<(ToolId, Fate)>,
 }
 
 impl<'a> Choice<'a> {
@@ -164,30 +274,41 @@ impl<'a> Choice<'a> {
         let spec = session.spec();
         let form = Form::on_demand(spec.format, spec.delivery);
         let cost = |(tool, version): (&ToolId, &Version)| {
-            view.registry.get(tool).map_or(0, |tool| form.issue_tokens(tool.version_or_current(Some(*version))))
+            let shown = view.registry.get(tool).and_then(|tool| tool.version_or_current(Some(*version)));
+            shown.map_or(0, |shown| form.issue_tokens(shown))
         };
         let frame = if shelf.is_empty() { 0 } else { form.issue_frame_tokens() };
         let tokens = frame + shelf.iter().map(cost).sum::<u32>();
-        let budget = match spec.on_demand_budget {
-            0 => (f64::from(spec.window) * view.policy.plan.budget_share) as u32,
-            own => own,
-        };
-        let left = budget.saturating_sub(tokens);
+        let most = on_demand_budget(view, spec);
+        let left = most.saturating_sub(tokens);
         let left = if max_tokens == 0 { left } else { left.min(max_tokens) };
-        Self { view, session, block, shelf, form, left, tokens, issued: Vec::new() }
+        let budget = Budget { window: spec.window, most, held: tokens, left };
+        Self { view, session, block, shelf, form, left, tokens, issued: Vec::new(), budget, fates: Vec::new() }
+    }
+
+    /// Returns the tokens that on-demand definitions may still take.
+    pub fn left(&self) -> u32 {
+        self.left
     }
 
     /// Returns whether a tool's definition is in the context, or taken already.
     pub fn is_in_context(&self, tool: &ToolId) -> bool {
-        self.block.resident_version(tool).is_some()
-            || self.shelf.contains_key(tool)
-            || self.issued.iter().any(|issue| &issue.tool == tool)
+        self.place_of(tool).is_some()
+    }
+
+    /// Returns where a tool's definition stands in the context; `None` where it does not.
+    fn place_of(&self, tool: &ToolId) -> Option<Fate> {
+        if self.block.resident_version(tool).is_some() {
+            return Some(Fate::Resident);
+        }
+        let is_taken = self.shelf.contains_key(tool) || self.issued.iter().any(|issue| &issue.tool == tool);
+        is_taken.then_some(Fate::Present)
     }
 
     /// Takes a tool if it fits the budget, in the version that the session was shown, and says whether it did.
     pub fn take(&mut self, tool: &ToolId, origin: Origin, score: f32) -> bool {
         let Some(entry) = self.view.registry.get(tool) else { return false };
-        let shown = entry.version_or_current(self.session.shown_version(tool));
+        let Some(shown) = entry.version_or_current(self.session.shown_version(tool)) else { return false };
         let frame = if self.issued.is_empty() { self.form.issue_frame_tokens() } else { 0 };
         let cost = frame + self.form.issue_tokens(shown);
         if cost > self.left {
@@ -209,7 +330,8 @@ impl<'a> Choice<'a> {
             }
             let was_shown = self.session.shown_version(tool).is_some();
             let origin = if is_told && was_shown { Origin::Reissued } else { Origin::CalledAbsent };
-            self.take(tool, origin, 0.0);
+            let fate = if self.take(tool, origin, 0.0) { Fate::Owed } else { Fate::OverBudget };
+            self.fates.push((tool.clone(), fate));
         }
     }
 }

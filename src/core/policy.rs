@@ -187,6 +187,21 @@ pub struct LearnPolicy {
     pub query_days: u32,
 }
 
+/// How much is kept of the log.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct LogPolicy {
+    /// Days after which traffic is cut from the log; 0 for never.
+    pub retain_days: u32,
+    /// Mebibytes of events beyond which the oldest traffic is cut; 0 for no bound.
+    pub retain_mib: u32,
+}
+
+impl Default for LogPolicy {
+    fn default() -> Self {
+        Self { retain_days: 30, retain_mib: 10_240 }
+    }
+}
+
 /// Everything that can be tuned in a namespace.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Policy {
@@ -204,6 +219,9 @@ pub struct Policy {
     pub life: LifePolicy,
     /// What is kept of traffic.
     pub learn: LearnPolicy,
+    /// How much is kept of the log.
+    #[serde(default)]
+    pub log: LogPolicy,
 }
 
 impl Default for Policy {
@@ -242,6 +260,7 @@ impl Default for Policy {
             },
             life: LifePolicy { failures: 3, backoff_secs: 60, probation_successes: 10, held_after: 3 },
             learn: LearnPolicy { queries: QueryRetention::Terms, query_days: 30 },
+            log: LogPolicy::default(),
         }
     }
 }
@@ -348,7 +367,7 @@ pub const KEYS: &[Key] = &[
         0..=64,
         "0..=64",
         "tools",
-        "Most definitions issued for one step; 0 leaves recall as the only way."
+        "Most definitions issued for one step; beyond eight few needed tools are found. 0 leaves recall as the only way."
     ),
     number!(
         "plan.budget_share",
@@ -364,7 +383,7 @@ pub const KEYS: &[Key] = &[
         1..=64,
         "1..=64",
         "tools",
-        "Most definitions that one request_tool issues."
+        "Most definitions that one request_tool issues; as many as a step, since it is the same search."
     ),
     number!(
         "plan.reissue_calls",
@@ -397,7 +416,7 @@ pub const KEYS: &[Key] = &[
         10..=604_800,
         "10..=604800",
         "seconds",
-        "A session unheard of for so long ends."
+        "A session unheard of for so long ends; half an hour outlasts a person's pause and bounds what is forgotten."
     ),
     number!(
         "session.max_open",
@@ -421,7 +440,7 @@ pub const KEYS: &[Key] = &[
         0.0..=1.0,
         "0.0..=1.0",
         "share of the window",
-        "Tools that fit in this share are sent whole."
+        "Tools that fit in this share are sent whole: the directory might take as much."
     ),
     number!(
         "directory.share",
@@ -429,7 +448,7 @@ pub const KEYS: &[Key] = &[
         0.0..=0.9,
         "0.0..=0.9",
         "share of the window",
-        "Most of the window that the directory may take."
+        "Most of the window that the directory may take, so that a small window is left to the conversation."
     ),
     number!(
         "directory.max_tokens",
@@ -437,7 +456,7 @@ pub const KEYS: &[Key] = &[
         0..=100_000,
         "0..=100000",
         "tokens",
-        "Most tokens of the directory whatever the window."
+        "Most tokens of the directory whatever the window; about 180 lines, paid again at every step."
     ),
     number!(
         "directory.line_tokens",
@@ -445,7 +464,7 @@ pub const KEYS: &[Key] = &[
         10..=400,
         "10..=400",
         "tokens",
-        "Most tokens of one directory line; the line is cut at a word."
+        "Most tokens of one directory line, cut at a word; 45 hold what a tool does and when to use it."
     ),
     number!(
         "admission.size_tolerance",
@@ -453,7 +472,7 @@ pub const KEYS: &[Key] = &[
         0.0..=10.0,
         "0.0..=10.0",
         "share",
-        "How far a size estimate may be off the measured size."
+        "How far a size estimate may be off the measured size; it leaves room for another tokenizer."
     ),
     choice!(
         "admission.when",
@@ -522,7 +541,7 @@ pub const KEYS: &[Key] = &[
         1_024..=1_048_576,
         "1024..=1048576",
         "bytes",
-        "Most bytes of a whole definition."
+        "Most bytes of a whole definition; as many are some 16,000 tokens already."
     ),
     number!(
         "admission.description_bytes",
@@ -538,7 +557,7 @@ pub const KEYS: &[Key] = &[
         64..=524_288,
         "64..=524288",
         "bytes",
-        "Most bytes of an input schema."
+        "Most bytes of an input schema; far above what honest tools have, and quick to compile."
     ),
     number!(
         "admission.schema_depth",
@@ -570,7 +589,7 @@ pub const KEYS: &[Key] = &[
         1..=100,
         "1..=100",
         "failures",
-        "Countable failures in a row that quarantine a tool."
+        "Countable failures in a row that quarantine a tool; one or two may be chance."
     ),
     number!(
         "life.backoff_secs",
@@ -578,7 +597,7 @@ pub const KEYS: &[Key] = &[
         1..=86_400,
         "1..=86400",
         "seconds",
-        "Until a quarantined tool is tried again without a repair."
+        "Until a quarantined tool is tried again without a repair; long enough for a server to restart."
     ),
     number!(
         "life.probation_successes",
@@ -586,7 +605,7 @@ pub const KEYS: &[Key] = &[
         1..=1_000,
         "1..=1000",
         "successes",
-        "Successes in probation that make a tool active again."
+        "Successes in probation that make a tool active again; one or two may be luck."
     ),
     number!(
         "life.held_after",
@@ -594,13 +613,13 @@ pub const KEYS: &[Key] = &[
         1..=100,
         "1..=100",
         "quarantines",
-        "Quarantines within 24 hours after which a tool waits for an operator."
+        "Quarantines within 24 hours after which a tool waits for an operator: waiting has not mended it."
     ),
     choice!(
         "learn.queries",
         learn.queries,
         "off | terms | full",
-        "What is kept of a step's query; terms are keyed hashes of stems, full needs consent."
+        "What is kept of a step's query: keyed hashes of stems by default, because its text needs consent."
     ),
     number!(
         "learn.query_days",
@@ -608,7 +627,24 @@ pub const KEYS: &[Key] = &[
         1..=365,
         "1..=365",
         "days",
-        "Kept queries are dropped after so long."
+        "Kept queries are dropped after so long: a month is enough to learn from, and no archive."
+    ),
+    number!(
+        "log.retain_days",
+        log.retain_days,
+        0..=3_650,
+        "0..=3650",
+        "days",
+        "Traffic is cut from the log after so long, 0 for never; a month is what a figure is compared with. What \
+         happened to tools and to the policy stays."
+    ),
+    number!(
+        "log.retain_mib",
+        log.retain_mib,
+        0..=1_048_576,
+        "0..=1048576",
+        "MiB",
+        "The oldest traffic is cut while events hold more, 0 for no bound: a disk is full before anybody looks."
     ),
 ];
 
@@ -667,6 +703,20 @@ mod tests {
         for key in KEYS {
             let policy = set(key.name, &key.get(&defaults)).unwrap();
             assert_eq!(policy, defaults, "{}", key.name);
+        }
+    }
+
+    /// A choice has no unit; everything else says what it counts.
+    #[test]
+    fn every_key_says_what_it_takes_in_which_unit_and_why() {
+        let defaults = Policy::default();
+        for key in KEYS {
+            let is_choice = key.accepts.contains(" | ");
+            assert!(!key.get(&defaults).is_empty() && !key.accepts.is_empty(), "{}", key.name);
+            assert_eq!(key.unit.is_empty(), is_choice, "{}", key.name);
+            let words = key.reason.split_whitespace().count();
+            assert!(words >= 5 && key.reason.ends_with('.'), "{}: {}", key.name, key.reason);
+            assert!(key.name.split('.').all(|part| part.chars().all(|c| c.is_ascii_lowercase() || c == '_')));
         }
     }
 

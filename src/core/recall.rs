@@ -9,7 +9,7 @@ use super::block::{self, Exclusion};
 use super::event::{Block, Issue, Origin, RequestResult, ToolState};
 use super::ids::{Alias, ToolId};
 use super::narrowing::Listing;
-use super::planning::{self, Choice};
+use super::planning::{self, Choice, Fate};
 use super::render::{REQUEST_TOOL, ResultKind};
 use super::retrieval::{NameHow, Query, cut};
 use super::session::{Session, Shelf};
@@ -62,6 +62,8 @@ pub struct Answer {
     pub listing: Listing,
     /// Nearest names that the session may see.
     pub nearest: Vec<Alias>,
+    /// What was meant or would fit and is not given, with the reason; nothing that the session may not see.
+    pub left_out: Vec<(ToolId, Fate)>,
 }
 
 /// Answers a request. `shelf` is what is in the context besides the block.
@@ -99,12 +101,19 @@ impl Recall<'_> {
                 Some(Exclusion::NotInPool | Exclusion::Unknown | Exclusion::NameTaken)
             )
         };
+        let registry = &self.view.registry;
+        if let Some(tool) = registry.unserved(name).filter(|tool| visible(tool)) {
+            return Some(self.not_usable(tool, name));
+        }
         let (tools, result) = match self.view.index.find_name(name) {
             Some(found) => {
                 let result = if found.how == NameHow::Folded { RequestResult::Near } else { RequestResult::Exact };
                 (found.tools, result)
             }
             None => {
+                if let Some(tool) = registry.unserved_called(name).find(|tool| visible(tool)) {
+                    return Some(self.not_usable(tool, name));
+                }
                 let near = self.view.index.near_names(name, &mut |tool| visible(tool), 1);
                 let near = near.into_iter().filter(|tool| is_near(&tool.name, name)).collect();
                 (near, RequestResult::Near)
@@ -114,7 +123,10 @@ impl Recall<'_> {
         let usable: Vec<&ToolId> = tools.iter().filter(|tool| self.view.registry.is_issuable(tool)).collect();
         match (usable.as_slice(), tools.first()) {
             ([], None) => None,
-            ([], Some(first)) => Some(self.not_usable(first)),
+            ([], Some(first)) => {
+                let left_out = tools.iter().filter_map(|tool| Some((tool.clone(), self.why_not(tool)?))).collect();
+                Some(Answer { left_out, ..self.not_usable(first, name) })
+            }
             (usable, _) => Some(self.issue(usable.iter().map(|tool| (*tool, 0.0)), usable.len(), result)),
         }
     }
@@ -129,7 +141,7 @@ impl Recall<'_> {
         let limit = self.view.policy.plan.recall_limit as usize + in_context;
         let found = planning::search(self.view, self.session.spec(), &query, limit);
         if found.ranked.is_empty() {
-            return self.not_found(&need);
+            return self.nothing_usable(&query).unwrap_or_else(|| self.not_found(&need));
         }
         let ranked = found.ranked.iter().map(|ranked| (&ranked.tool, ranked.score));
         self.issue(ranked, found.total, RequestResult::Retrieved)
@@ -178,16 +190,44 @@ impl Recall<'_> {
         }
         let text = lines.join(" ");
         let listing = Listing { total, returned, limit, hint };
-        Answer { result, exclusion: None, issued, text, kind: ResultKind::Answer, listing, nearest: Vec::new() }
+        let left_out = too_large.into_iter().map(|tool| (tool.clone(), Fate::OverBudget)).collect();
+        let (kind, nearest) = (ResultKind::Answer, Vec::new());
+        Answer { result, exclusion: None, issued, text, kind, listing, nearest, left_out }
     }
 
-    /// Says why a known tool is not given, and names what could do instead.
-    fn not_usable(&self, tool: &ToolId) -> Answer {
+    fn why_not(&self, tool: &ToolId) -> Option<Fate> {
+        block::exclusion(&self.view.registry, self.session.spec(), tool).map(Fate::Excluded)
+    }
+
+    /// Says that what would fit may not be used now; `None` where nothing would.
+    fn nothing_usable(&self, query: &Query<'_>) -> Option<Answer> {
+        let left_out = planning::unusable(self.view, self.session.spec(), query);
+        if left_out.is_empty() {
+            return None;
+        }
+        let mut said = Vec::new();
+        for (tool, fate) in &left_out {
+            // A name that the runtime took for a tool of its own means that one to the model.
+            if let (Some(alias), Fate::Excluded(Exclusion::State(state))) = (self.view.alias(tool), fate) {
+                said.push(format!("{alias} {}", state_in_words(*state)));
+            }
+        }
+        let mut text = String::from("No tool that can be used now fits.");
+        if !said.is_empty() {
+            text.push_str(&format!(" What would fit: {}.", said.join(", ")));
+        }
+        Some(Answer { left_out, ..self.plain(RequestResult::NotFound, ResultKind::Error, text) })
+    }
+
+    /// Says why a known tool is not given, and names what could do instead. Of a tool that was never served no more is
+    /// said than the name that the model used.
+    fn not_usable(&self, tool: &ToolId, asked: &str) -> Answer {
         let Some(entry) = self.view.registry.get(tool) else { return self.not_found(&tool.name) };
         let nearest = alternatives(self.view, self.session, tool);
         let result =
             if entry.state() == ToolState::Retired { RequestResult::Retired } else { RequestResult::Unavailable };
-        let mut text = format!("{} {}.", entry.current().alias(), state_in_words(entry.state()));
+        let name = if entry.current().is_some() { entry.alias().as_str() } else { asked };
+        let mut text = format!("{name} {}.", state_in_words(entry.state()));
         push_nearest(&mut text, &nearest);
         let exclusion = Some(Exclusion::State(entry.state()));
         Answer { exclusion, nearest, ..self.plain(result, ResultKind::Error, text) }
@@ -206,7 +246,8 @@ impl Recall<'_> {
 
     fn plain(&self, result: RequestResult, kind: ResultKind, text: String) -> Answer {
         let listing = Listing { limit: self.view.policy.plan.recall_limit, ..Listing::default() };
-        Answer { result, exclusion: None, issued: Vec::new(), text, kind, listing, nearest: Vec::new() }
+        let (issued, nearest, left_out) = (Vec::new(), Vec::new(), Vec::new());
+        Answer { result, exclusion: None, issued, text, kind, listing, nearest, left_out }
     }
 
     fn names<'t>(&self, tools: impl Iterator<Item = &'t ToolId>) -> String {
@@ -215,11 +256,12 @@ impl Recall<'_> {
     }
 }
 
-/// Finds tools that could do instead of one that may not be used now: by its own summary.
+/// Finds tools that could do instead of one that may not be used now: by its own summary, or by its name where nobody
+/// has approved a summary.
 pub fn alternatives(view: &View, session: &Session, tool: &ToolId) -> Vec<Alias> {
     let Some(entry) = view.registry.get(tool) else { return Vec::new() };
-    let summary = &entry.current().admitted().definition.summary;
-    let query = Query { user: summary, model: "", goal: "" };
+    let about = entry.current().map_or(&*tool.name, |shown| shown.admitted().definition.summary.as_str());
+    let query = Query { user: about, model: "", goal: "" };
     let found = planning::search(view, session.spec(), &query, NEAREST);
     found.ranked.iter().filter_map(|ranked| view.alias(&ranked.tool).cloned()).collect()
 }

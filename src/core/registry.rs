@@ -1,7 +1,11 @@
-//! The registry: every tool that was ever admitted, with all its versions, its alias and its state.
+//! The registry: every tool that was ever registered, with all its versions, its alias and its state.
 //!
 //! Nothing is ever removed. Copied on write: the namespace changes its own copy and publishes it behind an `Arc`, so a
-//! reader's registry never changes under it.
+//! reader's registry never changes under it. Before editing, know that a version is *served* or it is not: what waits
+//! for approval is reached by [`Tool::waiting`] and by its number, and by nothing that writes for a model.
+
+mod stored;
+mod tool;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -9,44 +13,12 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::event::{Admitted, ToolState};
-use super::ids::{Alias, ToolId, Version};
+use super::ids::{Alias, Digest, ToolId, UnixMillis};
 use super::render::Shown;
 
-/// One tool, with every version it ever had.
-#[derive(Clone)]
-pub struct Tool {
-    versions: BTreeMap<Version, Arc<Shown>>,
-    current: Arc<Shown>,
-    state: ToolState,
-    is_pinned: bool,
-}
+pub use tool::{AcceptedFlag, Tool};
 
-impl Tool {
-    /// Returns the current version.
-    pub fn current(&self) -> &Arc<Shown> {
-        &self.current
-    }
-
-    /// Returns a version, or the current one where that version never was.
-    pub fn version_or_current(&self, version: Option<Version>) -> &Arc<Shown> {
-        version.and_then(|version| self.versions.get(&version)).unwrap_or(&self.current)
-    }
-
-    /// Returns a version, if it ever was.
-    pub fn version(&self, version: Version) -> Option<&Arc<Shown>> {
-        self.versions.get(&version)
-    }
-
-    /// Returns where the tool stands in its life.
-    pub fn state(&self) -> ToolState {
-        self.state
-    }
-
-    /// Returns whether an operator keeps it in the hot pool.
-    pub fn is_pinned(&self) -> bool {
-        self.is_pinned
-    }
-}
+use stored::StoredRegistry;
 
 /// Every tool of a namespace.
 #[derive(Clone, Default, Serialize, Deserialize)]
@@ -66,6 +38,23 @@ impl Registry {
     /// Returns the tool that models know by a name.
     pub fn by_alias(&self, alias: &Alias) -> Option<&ToolId> {
         self.by_alias.get(alias)
+    }
+
+    /// Returns a tool of which nothing was ever served, by its alias or `source/name`: the search index knows nothing of
+    /// those, and whoever names one is told that it waits.
+    pub fn unserved(&self, name: &str) -> Option<&ToolId> {
+        let by_id = || name.parse().ok().and_then(|id| self.tools.get_key_value(&id)).map(|(id, _)| id);
+        self.by_alias(&Alias::from(name)).or_else(by_id).filter(|id| self.is_unserved(id))
+    }
+
+    /// Returns tools of which nothing was ever served, by their name at their source.
+    pub fn unserved_called<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a ToolId> {
+        let same_name = self.tools.range(ToolId::new("", name)..).take_while(move |(id, _)| &*id.name == name);
+        same_name.map(|(id, _)| id).filter(|id| self.is_unserved(id))
+    }
+
+    fn is_unserved(&self, tool: &ToolId) -> bool {
+        self.get(tool).is_some_and(|tool| tool.current().is_none())
     }
 
     /// Goes through all tools, by name and then source.
@@ -90,93 +79,53 @@ impl Registry {
 
     /// Returns whether a tool may be put in front of a model.
     pub fn is_issuable(&self, tool: &ToolId) -> bool {
-        self.get(tool).is_some_and(|tool| tool.state.is_issuable())
+        self.get(tool).is_some_and(|tool| tool.is_issuable())
     }
 
-    /// Takes in a version and makes it the current one. A tool that is new stands in `Pending` until it is moved.
+    /// Takes in a version: to be served from now on, or to wait in the place of whatever waited. A tool that is new
+    /// stands in `Pending` until it is moved.
     pub fn insert(&mut self, admitted: Arc<Admitted>) {
         self.revision += 1;
-        let version = admitted.version;
         let shown = Arc::new(Shown::new(admitted));
         let id = shown.admitted().definition.id.clone();
         self.by_alias.insert(shown.alias().clone(), id.clone());
         match self.tools.get_mut(&id) {
-            Some(tool) => {
-                let tool = Arc::make_mut(tool);
-                tool.versions.insert(version, shown.clone());
-                tool.current = shown;
-            }
+            Some(tool) => Arc::make_mut(tool).insert(shown),
             None => {
-                let tool = Tool {
-                    versions: BTreeMap::from([(version, shown.clone())]),
-                    current: shown,
-                    state: ToolState::Pending,
-                    is_pinned: false,
-                };
-                self.tools.insert(id, Arc::new(tool));
+                self.tools.insert(id, Arc::new(Tool::new(shown)));
             }
         }
+    }
+
+    /// Serves the version of a tool that waits, if it is the one with this hash.
+    pub fn approve(&mut self, tool: &ToolId, hash: &Digest) {
+        self.change(tool, |tool| tool.approve(hash));
+    }
+
+    /// Lets nothing of a tool wait any longer.
+    pub fn stop_waiting(&mut self, tool: &ToolId) {
+        self.change(tool, Tool::stop_waiting);
+    }
+
+    /// Notes that the flags of what is served of a tool are false alarms.
+    pub fn accept_flags(&mut self, tool: &ToolId, at: UnixMillis, actor: &str, note: &str) {
+        self.change(tool, |tool| tool.accept_flags(at, actor, note));
     }
 
     /// Moves a tool to a state.
     pub fn set_state(&mut self, tool: &ToolId, state: ToolState) {
-        self.revision += 1;
-        if let Some(tool) = self.tools.get_mut(tool) {
-            Arc::make_mut(tool).state = state;
-        }
+        self.change(tool, |tool| tool.set_state(state));
     }
 
     /// Keeps a tool in the hot pool, or ends that.
     pub fn set_pinned(&mut self, tool: &ToolId, is_pinned: bool) {
+        self.change(tool, |tool| tool.set_pinned(is_pinned));
+    }
+
+    fn change(&mut self, tool: &ToolId, change: impl FnOnce(&mut Tool)) {
         self.revision += 1;
         if let Some(tool) = self.tools.get_mut(tool) {
-            Arc::make_mut(tool).is_pinned = is_pinned;
+            change(Arc::make_mut(tool));
         }
-    }
-}
-
-/// What a snapshot keeps of a registry; the rest is made from it.
-#[derive(Serialize, Deserialize)]
-struct StoredRegistry {
-    revision: u64,
-    tools: Vec<StoredTool>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct StoredTool {
-    versions: Vec<Arc<Admitted>>,
-    state: ToolState,
-    #[serde(default)]
-    is_pinned: bool,
-}
-
-impl From<Registry> for StoredRegistry {
-    fn from(registry: Registry) -> Self {
-        let tools = registry
-            .tools
-            .values()
-            .map(|tool| StoredTool {
-                versions: tool.versions.values().map(|shown| shown.admitted().clone()).collect(),
-                state: tool.state,
-                is_pinned: tool.is_pinned,
-            })
-            .collect();
-        Self { revision: registry.revision, tools }
-    }
-}
-
-impl From<StoredRegistry> for Registry {
-    fn from(stored: StoredRegistry) -> Self {
-        let mut registry = Self::default();
-        for tool in stored.tools {
-            let Some(id) = tool.versions.first().map(|admitted| admitted.definition.id.clone()) else { continue };
-            for admitted in tool.versions {
-                registry.insert(admitted);
-            }
-            registry.set_state(&id, tool.state);
-            registry.set_pinned(&id, tool.is_pinned);
-        }
-        registry.revision = stored.revision;
-        registry
     }
 }

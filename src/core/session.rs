@@ -10,11 +10,13 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::erasure::Erasure;
 use super::event::{
     Block, BlockFrozen, CacheBreak, CallsChecked, Ending, Issue, Origin, OutcomeReported, Presence, SessionEnd,
     SessionSpec, StepPlanned, ToolRequested, UsageReported, Verdict,
 };
 use super::ids::{CallId, Digest, Generation, SessionId, StepId, ToolId, UnixMillis, Version};
+use super::registry::Registry;
 
 /// Steps whose set is remembered; a call of an older one has unknown presence.
 const STEPS_KEPT: usize = 64;
@@ -372,6 +374,11 @@ impl Session {
         self.requests.iter().rev().find(|requested| &requested.call_id == call)
     }
 
+    /// Goes through the remembered requests for tools, oldest first.
+    pub fn requests(&self) -> impl Iterator<Item = &Arc<ToolRequested>> {
+        self.requests.iter()
+    }
+
     /// Takes in what the model asked for: it is in the context from the next step on.
     pub fn apply_request(&mut self, requested: Arc<ToolRequested>, at: UnixMillis) {
         self.last_heard = at;
@@ -412,13 +419,7 @@ impl Session {
     pub fn cache_break(&self, usage: &UsageReported) -> Option<CacheBreak> {
         let short = self.last_input_tokens.saturating_sub(usage.cached_tokens);
         let is_short = short >= CACHE_SHORT_TOKENS && short as f64 > self.last_input_tokens as f64 * CACHE_SHORT_SHARE;
-        match usage.miss_reason.as_str() {
-            "" if is_short => Some(CacheBreak::Unknown),
-            "" => None,
-            reason if reason.contains("tools") => Some(CacheBreak::Tools),
-            reason if reason.contains("expired") => Some(CacheBreak::Expired),
-            _ => Some(CacheBreak::Other),
-        }
+        named_break(&usage.miss_reason).or(is_short.then_some(CacheBreak::Unknown))
     }
 
     /// Takes in what the provider billed.
@@ -523,6 +524,30 @@ impl Session {
         self.block = Some(block);
     }
 
+    /// Replaces what a runtime or a user wrote into the session, the ids of its calls included.
+    pub fn erase(&mut self, erasure: &Erasure, registry: &Registry) {
+        self.id = erasure.pseudonym().clone();
+        erasure.clear_spec(Arc::make_mut(&mut self.spec), registry);
+        let calls = std::mem::take(&mut self.calls);
+        self.calls = calls.into_iter().map(|(id, call)| (erasure.call(&id), call)).collect();
+        for id in &mut self.calls_in_order {
+            *id = erasure.call(id);
+        }
+        for step in &mut self.steps {
+            erasure.clear_step(Arc::make_mut(&mut step.planned), registry);
+        }
+        for requested in &mut self.requests {
+            erasure.clear_request(Arc::make_mut(requested));
+        }
+    }
+
+    /// Puts a session's new name where this one refers to it.
+    pub fn rename_relative(&mut self, erasure: &Erasure) {
+        if erasure.is_relative(&self.spec) {
+            erasure.rename_relative(Arc::make_mut(&mut self.spec));
+        }
+    }
+
     /// Ends the session. It is remembered for a while, so that late outcomes are told from unknown ones; for that, its
     /// calls and the versions it was shown are kept, and nothing else that takes room.
     pub fn apply_end(&mut self, end: SessionEnd, at: UnixMillis) {
@@ -534,5 +559,15 @@ impl Session {
         self.earlier_residents.clear();
         self.recalled.clear();
         self.owed.clear();
+    }
+}
+
+/// Returns what a provider's word for a miss says; `None` where it gave none.
+pub fn named_break(miss_reason: &str) -> Option<CacheBreak> {
+    match miss_reason {
+        "" => None,
+        reason if reason.contains("tools") => Some(CacheBreak::Tools),
+        reason if reason.contains("expired") => Some(CacheBreak::Expired),
+        _ => Some(CacheBreak::Other),
     }
 }

@@ -34,7 +34,7 @@ impl View {
 
     /// Returns the definition that was or would be shown for an issue.
     pub fn shown(&self, issue: &Issue) -> Option<&Arc<Shown>> {
-        self.registry.get(&issue.tool).map(|tool| tool.version_or_current(Some(issue.version)))
+        self.registry.get(&issue.tool).and_then(|tool| tool.version_or_current(Some(issue.version)))
     }
 
     /// Writes the pieces that carry what a step issued.
@@ -50,7 +50,7 @@ impl View {
 
     /// Returns the name under which models see a tool.
     pub fn alias(&self, tool: &ToolId) -> Option<&Alias> {
-        self.registry.get(tool).map(|tool| tool.current().alias())
+        self.registry.get(tool).map(|tool| tool.alias())
     }
 
     /// Returns whether a refresh might change a session's block: something was registered, moved or re-ranked since.

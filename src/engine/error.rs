@@ -13,6 +13,8 @@ pub enum EngineError {
     TooManyNamespaces(usize),
     /// No such session.
     UnknownSession(SessionId),
+    /// Nothing is kept of such a session.
+    NothingToErase(SessionId),
     /// The session has ended: it was closed, or nothing was heard of it.
     SessionEnded(SessionId),
     /// The id is taken by a session opened with other values.

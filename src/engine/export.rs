@@ -1,6 +1,8 @@
-//! Reading the log back: for exports, and for the history of tools.
+//! Reading the log back: for exports, for the history of tools, and for whoever follows it.
 
 use std::ops::ControlFlow;
+
+use tokio::sync::watch;
 
 use super::{Engine, EngineError};
 use crate::core::event::Record;
@@ -18,6 +20,30 @@ impl Engine {
     ) -> Result<(), EngineError> {
         let read = self.reader().records(namespace, after, &mut |record, query| each(record, query.and_then(words_of)));
         read.map_err(EngineError::NotReadable)
+    }
+
+    /// Returns how far a namespace's log is on disk, to be looked at and waited for; ends when nothing is written any
+    /// more.
+    pub fn follow(&self, namespace: &NamespaceId) -> watch::Receiver<Seq> {
+        self.journal().follow(namespace)
+    }
+
+    /// Returns the first record that a namespace's log still has whole: 1 unless traffic was cut. Blocks for the disk.
+    pub fn log_begin(&self, namespace: &NamespaceId) -> Result<Seq, EngineError> {
+        self.reader().begin(namespace).map_err(EngineError::NotReadable)
+    }
+
+    /// Returns the records of some kinds behind `after`, up to `through` at most, and how far it looked; see
+    /// [`Reader::of_kinds`](crate::store::Reader::of_kinds). Blocks for the disk.
+    pub fn read_kinds(
+        &self,
+        namespace: &NamespaceId,
+        after: Seq,
+        through: Seq,
+        kinds: &[&str],
+    ) -> Result<(Vec<Record>, Seq), EngineError> {
+        let passage = self.reader().of_kinds(namespace, after, through, kinds).map_err(EngineError::NotReadable)?;
+        Ok((passage.records, passage.reached))
     }
 
     /// Returns the newest transitions before a place in the log, of one tool or of all. Blocks for the disk.

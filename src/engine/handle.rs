@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 use super::clock::Clock;
 use super::error::EngineError;
 use super::journal::Durable;
-use super::message::{Message, OpenedSession, Reply, Traffic};
+use super::message::{ErasureRequest, Message, OpenedSession, Reply, Traffic};
 use super::shared::{FrontSession, Shared, lock};
 use crate::core::event::{PolicySet, SessionSpec, ToolChanged};
 use crate::core::ids::{Digest, Generation, NamespaceId, SessionId, ToolId, UnixMillis};
@@ -75,7 +75,8 @@ impl Handle {
         act: impl FnOnce(&mut FrontSession) -> Result<T, EngineError>,
     ) -> Result<T, EngineError> {
         let front = self.shared.session(id).ok_or_else(|| EngineError::UnknownSession(id.clone()))?;
-        act(&mut lock(&front))
+        let mut front = lock(&front);
+        if front.is_gone { Err(EngineError::UnknownSession(id.clone())) } else { act(&mut front) }
     }
 
     /// Sends what happened to a session to the writer, without waiting; `false` where the log's buffer is full, and
@@ -138,6 +139,21 @@ impl Handle {
         self.ask(|reply| Message::Close(id, reply)).await
     }
 
+    /// Closes a session if it is open, and lets nothing be said of it any more; returns whether it was remembered.
+    pub(super) async fn begin_erasure(&self, id: SessionId) -> Result<bool, EngineError> {
+        self.ask(|reply| Message::BeginErasure(id, reply)).await
+    }
+
+    /// Erases a session; returns how many records were changed once they are on disk.
+    pub(super) async fn erase(&self, request: ErasureRequest) -> Result<u64, EngineError> {
+        self.ask(|reply| Message::Erase(Box::new(request), reply)).await
+    }
+
+    /// Lets a session be opened again that was not erased. Waits for room, since it must be heard.
+    pub(super) fn end_erasure(&self, id: SessionId) {
+        let _ = self.inbox.send(Message::EndErasure(id));
+    }
+
     /// Looks at the namespace in log order: after everything that was sent before.
     pub async fn look<T: Send + 'static>(
         &self,
@@ -153,10 +169,14 @@ impl Handle {
 
     /// Waits until everything that was sent before is on disk, and says whether it is.
     pub async fn flush(&self) -> Result<bool, EngineError> {
+        Ok(self.flushed().await?.await.is_ok())
+    }
+
+    /// Returns what resolves when everything that was sent before is on disk.
+    pub(super) async fn flushed(&self) -> Result<Durable, EngineError> {
         let (reply, answer) = oneshot::channel();
         self.post(Message::Flush(reply))?;
-        let durable = answer.await.map_err(|_| EngineError::Stopping)?;
-        Ok(durable.await.is_ok())
+        answer.await.map_err(|_| EngineError::Stopping)
     }
 
     /// Does what time alone makes due, as of `now`.

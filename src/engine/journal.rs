@@ -21,6 +21,7 @@
 //! piece under the lock, so that no push can slip between a failure and its consequences.
 
 mod durable;
+mod marks;
 #[cfg(test)]
 mod tests;
 mod thread;
@@ -30,12 +31,15 @@ use std::io;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use tokio::sync::watch;
+
 use crate::core::ids::{NamespaceId, Seq, UnixMillis};
 use crate::engine::clock::Clock;
-use crate::store::{Log, StoreError, Unit};
+use crate::store::{ErasedSession, Log, LogExtent, Retention, StoreError, Unit};
 
 pub use durable::Durable;
 use durable::Waiter;
+use marks::Marks;
 pub use thread::{JournalThread, Unflushed};
 
 /// How the journal gathers and keeps.
@@ -119,7 +123,7 @@ impl Journal {
         clock: Arc<dyn Clock>,
         on_commit: OnCommit,
     ) -> io::Result<(Self, JournalThread)> {
-        let shared = Arc::new(Shared::new(config));
+        let shared = Arc::new(Shared::new(config, log.extents()));
         let thread = JournalThread::spawn(Arc::clone(&shared), log, clock, on_commit)?;
         Ok((Self(shared), thread))
     }
@@ -159,13 +163,7 @@ impl Journal {
 
     /// Tells when everything pushed before is on disk; an error says that it is not yet.
     pub fn flushed(&self) -> Durable {
-        let mut queue = self.0.lock();
-        if let Some(why) = queue.obstacle() {
-            return Durable::failed(why);
-        }
-        let (waiter, durable) = durable::pair();
-        self.0.put(&mut queue, What::Barrier, waiter);
-        durable
+        self.wait_for(What::Barrier)
     }
 
     /// Has a snapshot written behind everything pushed before. While the log cannot be written it is dropped: the next
@@ -191,6 +189,38 @@ impl Journal {
         self.keep_house(What::DropQueries { namespace, at });
     }
 
+    /// Notes that a namespace's log is on disk up to `seq`, as it was read back or made.
+    pub fn is_on_disk(&self, namespace: &NamespaceId, seq: Seq) {
+        self.0.marks.reach(namespace, seq);
+    }
+
+    /// Returns how far a namespace's log is on disk, to be looked at and waited for; ends with the journal.
+    pub fn follow(&self, namespace: &NamespaceId) -> watch::Receiver<Seq> {
+        self.0.marks.follow(namespace)
+    }
+
+    /// Has a piece of old traffic cut from a namespace's log. While the log cannot be written this is dropped.
+    pub fn cut(&self, namespace: NamespaceId, keep: Retention) {
+        self.keep_house(What::Cut { namespace, keep });
+    }
+
+    /// Returns how far a namespace's log reaches back, as it is on disk; `None` before its first record is.
+    pub fn extent(&self, namespace: &NamespaceId) -> Option<LogExtent> {
+        self.0.lock().extents.get(namespace).copied()
+    }
+
+    /// Erases a session from the log and tells when that is on disk. After an error nothing is erased; until it is told,
+    /// nothing else of the same namespace may be pushed.
+    pub fn push_erasure(&self, erased: ErasedSession) -> Durable {
+        self.wait_for(What::Erase(Box::new(erased)))
+    }
+
+    /// Has the database written anew, so that nothing is left of what was erased before, and tells when that is done.
+    /// Writing waits meanwhile. Several that wait are served by one rewrite.
+    pub fn rewrite(&self) -> Durable {
+        self.wait_for(What::Rewrite)
+    }
+
     /// Returns whether the log can be written.
     pub fn state(&self) -> StoreState {
         self.0.lock().state.clone()
@@ -199,6 +229,16 @@ impl Journal {
     /// Returns the journal in numbers.
     pub fn figures(&self) -> JournalFigures {
         self.0.lock().figures
+    }
+
+    fn wait_for(&self, what: What) -> Durable {
+        let mut queue = self.0.lock();
+        if let Some(why) = queue.obstacle() {
+            return Durable::failed(why);
+        }
+        let (waiter, durable) = durable::pair();
+        self.0.put(&mut queue, what, waiter);
+        durable
     }
 
     fn keep_house(&self, what: What) {
@@ -219,13 +259,24 @@ enum What {
     Snapshot { namespace: NamespaceId, seq: Seq, at: UnixMillis, body: Vec<u8> },
     /// The retention of queries.
     DropQueries { namespace: NamespaceId, at: UnixMillis },
+    /// The retention of traffic, a piece of it.
+    Cut { namespace: NamespaceId, keep: Retention },
+    /// A session's words.
+    Erase(Box<ErasedSession>),
+    /// The whole file.
+    Rewrite,
 }
 
 impl What {
     fn n_events(&self) -> usize {
         match self {
             Self::Unit { unit, .. } => unit.records.len(),
-            Self::Barrier | Self::Snapshot { .. } | Self::DropQueries { .. } => 0,
+            Self::Barrier
+            | Self::Snapshot { .. }
+            | Self::DropQueries { .. }
+            | Self::Cut { .. }
+            | Self::Erase(_)
+            | Self::Rewrite => 0,
         }
     }
 }
@@ -264,6 +315,7 @@ struct Shared {
     work: Condvar,
     /// Whoever stops the thread waits here for its end.
     ended: Condvar,
+    marks: Marks,
 }
 
 /// The queue and what must change together with it.
@@ -279,10 +331,12 @@ struct Queue {
     figures: JournalFigures,
     /// Stamp of the newest snapshot on disk, by namespace.
     snapshots: BTreeMap<NamespaceId, UnixMillis>,
+    /// How far each log reaches back, as it is on disk.
+    extents: BTreeMap<NamespaceId, LogExtent>,
 }
 
 impl Shared {
-    fn new(config: JournalConfig) -> Self {
+    fn new(config: JournalConfig, extents: BTreeMap<NamespaceId, LogExtent>) -> Self {
         let queue = Queue {
             entries: Vec::new(),
             fresh_events: 0,
@@ -292,8 +346,9 @@ impl Shared {
             has_ended: false,
             figures: JournalFigures::default(),
             snapshots: BTreeMap::new(),
+            extents,
         };
-        Self { config, queue: Mutex::new(queue), work: Condvar::new(), ended: Condvar::new() }
+        Self { config, queue: Mutex::new(queue), work: Condvar::new(), ended: Condvar::new(), marks: Marks::default() }
     }
 
     /// No code panics while it holds the lock; if a bug makes some do so, going on serves better than a daemon of

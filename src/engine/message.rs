@@ -8,12 +8,13 @@ use tokio::sync::oneshot;
 use super::error::EngineError;
 use super::journal::Durable;
 use crate::core::block::PendingChange;
-use crate::core::event::{Block, Event, PolicySet, SessionSpec, ToolChanged};
+use crate::core::erasure::Erasure;
+use crate::core::event::{Block, Event, PolicySet, Record, SessionSpec, ToolChanged};
 use crate::core::ids::{Generation, SessionId, ToolId, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Registered, Registration};
 use crate::core::session::Session;
-use crate::store::QueryBody;
+use crate::store::{QueryBody, StoreError};
 
 /// Where an answer goes.
 pub type Reply<T> = oneshot::Sender<Result<T, EngineError>>;
@@ -48,6 +49,12 @@ pub enum Message {
     Refresh(SessionId, Generation, BTreeSet<ToolId>, Reply<OpenedSession>),
     /// Close a session.
     Close(SessionId, Reply<Durable>),
+    /// Close a session if it is open, and let nothing be said of it any more; answers whether it was remembered.
+    BeginErasure(SessionId, Reply<bool>),
+    /// Erase a session from the log and from memory; answers how many records were changed.
+    Erase(Box<ErasureRequest>, Reply<u64>),
+    /// Let a session be opened again that was not erased after all.
+    EndErasure(SessionId),
     /// Look at the namespace.
     Look(Box<dyn FnOnce(&Namespace) + Send>),
     /// Resolve when everything before is on disk.
@@ -56,6 +63,18 @@ pub enum Message {
     Upkeep(UnixMillis, oneshot::Sender<()>),
     /// Take a last snapshot and end.
     Stop,
+}
+
+/// A session to be erased.
+pub struct ErasureRequest {
+    /// What takes the place of what.
+    pub erasure: Erasure,
+    /// The records that mention it, as far as they have been read.
+    pub found: Vec<Record>,
+    /// Reads those that were written since. Blocks for the disk.
+    pub find_rest: Box<dyn FnOnce() -> Result<Vec<Record>, StoreError> + Send>,
+    /// Who wants it.
+    pub actor: String,
 }
 
 /// Something that happened to a session, on its way to the writer.

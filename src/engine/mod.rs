@@ -4,7 +4,9 @@
 
 mod announce;
 pub mod clock;
+mod erasure;
 pub mod error;
+pub mod explain;
 mod export;
 pub mod handle;
 pub mod journal;
@@ -31,6 +33,7 @@ use crate::core::ids::{Digest, NamespaceId, Seq, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::store::{Reader, StoreError, Unit};
 
+pub use erasure::Erased;
 pub use error::EngineError;
 pub use handle::Handle;
 
@@ -98,6 +101,7 @@ impl Engine {
         let handle = Arc::new(Handle::new(id.clone(), recovered.namespace.salt(), shared.clone(), sender));
         let journal = self.parts.journal.clone();
         journal.snapshot_is_of(id.clone(), recovered.start_at);
+        journal.is_on_disk(&id, recovered.last_seq);
         let writer = Writer::new(recovered, journal, shared);
         let thread = thread::Builder::new().name(format!("writer {id}")).spawn(move || writer.run(&inbox))?;
         threads.push(thread);

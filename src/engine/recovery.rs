@@ -21,20 +21,10 @@ pub struct Recovered {
     pub start_at: UnixMillis,
 }
 
-/// Reads a namespace back.
+/// Reads a namespace back. Fails with [`StoreError::BeginningLost`] where the log was cut and no snapshot can be read: what
+/// was before the cut stands nowhere else.
 pub fn recover(reader: &dyn Reader, id: &NamespaceId) -> Result<Recovered, StoreError> {
-    let from_start = || (Namespace::new(id.clone()), Seq(0), None);
-    let (mut namespace, start, mut start_at) = match reader.snapshot(id)? {
-        None => from_start(),
-        Some(Snapshot { seq, at, body }) => match Namespace::from_snapshot(&body) {
-            Ok(namespace) => (namespace, seq, Some(at)),
-            // A snapshot is only a short cut: one that this build cannot read is passed over, and the whole log read.
-            Err(error) => {
-                tracing::warn!(namespace = %id, %seq, %error, "snapshot passed over, reading the whole log");
-                from_start()
-            }
-        },
-    };
+    let Start { mut namespace, seq: start, at: mut start_at } = begin(reader, id)?;
     let mut last_seq = start;
     let mut last_at = start_at.unwrap_or_default();
     let mut cause: Option<Event> = None;
@@ -61,4 +51,35 @@ pub fn recover(reader: &dyn Reader, id: &NamespaceId) -> Result<Recovered, Store
         Some((last, found)) => Err(StoreError::OutOfOrder { namespace: id.clone(), last, found }),
         None => Ok(Recovered { namespace, last_seq, last_at, n_records, start_at: start_at.unwrap_or_default() }),
     }
+}
+
+/// What reading begins with.
+struct Start {
+    namespace: Namespace,
+    /// The last record in it.
+    seq: Seq,
+    /// The stamp of that record, if there is one.
+    at: Option<UnixMillis>,
+}
+
+/// Takes the newest snapshot that this build can read. Where there is none, a log that was never cut is read whole.
+fn begin(reader: &dyn Reader, id: &NamespaceId) -> Result<Start, StoreError> {
+    let mut passed_over = None;
+    let mut before = None;
+    while let Some(Snapshot { seq, at, body }) = reader.snapshot(id, before)? {
+        match Namespace::from_snapshot(&body) {
+            Ok(namespace) => return Ok(Start { namespace, seq, at: Some(at) }),
+            Err(error) => {
+                tracing::warn!(namespace = %id, %seq, %error, "snapshot passed over");
+                passed_over.get_or_insert(error);
+            }
+        }
+        before = Some(seq);
+    }
+    let begin = reader.begin(id)?;
+    if begin > Seq(1) {
+        let reason = passed_over.map_or_else(|| "there is no snapshot".to_owned(), |error| error.to_string());
+        return Err(StoreError::BeginningLost { namespace: id.clone(), begin, reason });
+    }
+    Ok(Start { namespace: Namespace::new(id.clone()), seq: Seq(0), at: None })
 }

@@ -19,6 +19,8 @@ pub struct FrontSession {
     pub session: Session,
     /// What sending every candidate would cost, as of a revision of the registry.
     pub everything: Option<(u64, u32)>,
+    /// It is being erased: nothing may be said of it any more, by a handler that still holds it neither.
+    pub is_gone: bool,
 }
 
 /// What handlers and the writer share.
@@ -73,7 +75,7 @@ impl Shared {
 
     /// Lets handlers see a session.
     pub fn put_session(&self, session: Session) {
-        let front = FrontSession { session, everything: None };
+        let front = FrontSession { session, everything: None, is_gone: false };
         self.sessions.insert(front.session.id().clone(), Arc::new(Mutex::new(front)));
     }
 
@@ -89,6 +91,13 @@ impl Shared {
     pub fn end_session(&self, id: &SessionId, end: SessionEnd, at: UnixMillis) {
         if let Some(front) = self.sessions.get(id) {
             lock(&front).session.apply_end(end, at);
+        }
+    }
+
+    /// Takes a session away from handlers for good. Once this returns, no more is sent to the writer of it.
+    pub fn take_session(&self, id: &SessionId) {
+        if let Some((_, front)) = self.sessions.remove(id) {
+            lock(&front).is_gone = true;
         }
     }
 

@@ -17,7 +17,7 @@ use crate::core::event::{
 };
 use crate::core::ids::{Alias, CallId, SessionId, StepId, ToolId};
 use crate::core::narrowing::Listing;
-use crate::core::planning::{self, StepAsk};
+use crate::core::planning::{self, Choice, Fate, StepAsk};
 use crate::core::policy::QueryRetention;
 use crate::core::privacy;
 use crate::core::recall::{self, Answer, Ask};
@@ -92,6 +92,8 @@ pub struct PlannedStep {
     pub pieces: Vec<Piece>,
     /// Counts and hint.
     pub listing: Listing,
+    /// What would have fitted, where nothing was found.
+    pub left_out: Vec<(ToolId, Fate)>,
     /// The session's block.
     pub block: Arc<Block>,
     /// Whether a refresh might change the block.
@@ -138,6 +140,10 @@ pub struct SessionStatus {
     pub pending: Vec<PendingChange>,
     /// Tokens of its last step.
     pub tokens: StepTokens,
+    /// Most tokens that on-demand definitions may hold in its context.
+    pub on_demand_budget: u32,
+    /// What is left of them for the next step.
+    pub on_demand_left: u32,
     /// What it was looked at with.
     pub view: Arc<View>,
 }
@@ -172,8 +178,10 @@ impl Handle {
                 }
             };
             let pieces = view.pieces(&spec, &planned.issued);
+            let left_out = planning::left_out(&view, &spec, ask, &planned);
             Ok(PlannedStep {
                 acks,
+                left_out,
                 breaks_cache: spec.delivery == Delivery::Tools && !pieces.is_empty(),
                 pieces,
                 listing,
@@ -369,18 +377,20 @@ impl Handle {
         let before_any = StepTokens { everything, window: spec.window, ..block.tokens };
         let tokens = session.last_step().map_or(before_any, |step| step.planned.tokens);
         let present = session.shelf_before(None);
-        Ok(SessionStatus { block, present, pending, tokens, view, session })
+        let on_demand_budget = planning::on_demand_budget(&view, spec);
+        let on_demand_left = Choice::new(&view, &session, &block, &present, 0).left();
+        Ok(SessionStatus { block, present, pending, tokens, on_demand_budget, on_demand_left, view, session })
     }
 }
 
-fn open_only(session: &Session) -> Result<(), EngineError> {
+pub(super) fn open_only(session: &Session) -> Result<(), EngineError> {
     match session.ended() {
         None => Ok(()),
         Some(_) => Err(EngineError::SessionEnded(session.id().clone())),
     }
 }
 
-fn block_of(session: &Session) -> Result<Arc<Block>, EngineError> {
+pub(super) fn block_of(session: &Session) -> Result<Arc<Block>, EngineError> {
     session.block().cloned().ok_or_else(|| EngineError::UnknownSession(session.id().clone()))
 }
 

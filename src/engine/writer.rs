@@ -11,23 +11,31 @@ use std::sync::mpsc::Receiver;
 use super::announce::announce;
 use super::error::EngineError;
 use super::journal::{Durable, Journal};
-use super::message::{Message, OpenedSession, Traffic};
+use super::message::{ErasureRequest, Message, OpenedSession, Traffic};
 use super::recovery::Recovered;
 use super::shared::Shared;
 use crate::core::block;
 use crate::core::block::PendingChange;
-use crate::core::event::{Event, Record, SessionClosed, SessionEnd, SessionOpened, SessionRefreshed, SessionSpec};
+use crate::core::erasure;
+use crate::core::event::{
+    Event, Record, SessionClosed, SessionEnd, SessionErased, SessionOpened, SessionRefreshed, SessionSpec,
+};
 use crate::core::ids::{Generation, Seq, SessionId, ToolId, UnixMillis};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Registered, Registration};
+use crate::core::policy::LogPolicy;
 use crate::core::session::Session;
-use crate::store::{QueryBody, QueryNote, StoreError, Unit};
+use crate::store::{ErasedSession, QueryBody, QueryNote, Retention, StoreError, Unit};
 
 /// Records after which a snapshot is taken, so that a restart reads few events.
 const RECORDS_PER_SNAPSHOT: u64 = 20_000;
 
 /// Openings, refreshes and closings that are served from memory once the journal is full. One block each at most.
 const SESSION_BACKLOG: usize = 1_024;
+
+/// How long a namespace with old traffic and little new waits for its next snapshot, in milliseconds: two of them make a
+/// cut, so old traffic goes within a day.
+const RETENTION_SNAPSHOT_MS: i64 = 6 * 3_600_000;
 
 /// How often kept queries past their time are dropped, in milliseconds.
 const QUERY_SWEEP_MS: i64 = 3_600_000;
@@ -38,7 +46,10 @@ pub struct Writer {
     last_seq: Seq,
     last_at: UnixMillis,
     records_since_snapshot: u64,
+    last_snapshot: UnixMillis,
     last_query_sweep: UnixMillis,
+    /// Sessions that are being erased: none of them may be opened.
+    erasing: BTreeSet<SessionId>,
     /// Units that the full journal did not take, in order; no traffic is let in while there are any.
     backlog: VecDeque<Unit>,
     journal: Journal,
@@ -54,7 +65,9 @@ impl Writer {
             last_at: recovered.last_at,
             // Those that recovery read count too: a daemon that is killed again and again must not read ever more.
             records_since_snapshot: recovered.n_records,
+            last_snapshot: recovered.start_at,
             last_query_sweep: UnixMillis::default(),
+            erasing: BTreeSet::new(),
             backlog: VecDeque::new(),
             journal,
             shared,
@@ -94,6 +107,17 @@ impl Writer {
                 Message::Close(session, reply) => {
                     let answer = self.close(session);
                     let _ = reply.send(answer);
+                }
+                Message::BeginErasure(session, reply) => {
+                    let answer = self.begin_erasure(&session);
+                    let _ = reply.send(answer);
+                }
+                Message::Erase(request, reply) => {
+                    let answer = self.erase(*request);
+                    let _ = reply.send(answer);
+                }
+                Message::EndErasure(session) => {
+                    self.erasing.remove(&session);
                 }
                 Message::Look(look) => look(&self.namespace),
                 Message::Flush(reply) => {
@@ -236,6 +260,9 @@ impl Writer {
     }
 
     fn open(&mut self, id: SessionId, mut spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
+        if self.erasing.contains(&id) {
+            return Err(EngineError::Overloaded);
+        }
         let known = self.namespace.session(&id).filter(|session| session.ended().is_none());
         if spec.window == 0 {
             let default = self.namespace.policy().session.default_window;
@@ -315,19 +342,48 @@ impl Writer {
         Ok(self.append_durable(unit))
     }
 
+    fn begin_erasure(&mut self, id: &SessionId) -> Result<bool, EngineError> {
+        let is_remembered = self.namespace.session(id).is_some();
+        if is_remembered {
+            // The end of it is on disk with the flush that comes before the search.
+            drop(self.close(id.clone())?);
+        }
+        self.shared.take_session(id);
+        self.erasing.insert(id.clone());
+        Ok(is_remembered)
+    }
+
+    fn erase(&mut self, request: ErasureRequest) -> Result<u64, EngineError> {
+        let ErasureRequest { erasure, found, find_rest, actor } = request;
+        self.flushed().wait().map_err(EngineError::NotWritable)?;
+        let rest = find_rest().map_err(EngineError::NotReadable)?;
+        let mut changed: Vec<Record> = found.into_iter().chain(rest).collect();
+        changed.retain_mut(|record| erasure.clear(&mut record.event, self.namespace.registry()));
+        let n_records = changed.len() as u64;
+
+        let at = self.stamp();
+        let cause = Event::SessionErased(SessionErased { session: erasure.pseudonym().clone(), actor });
+        let mut namespace = self.namespace.clone();
+        namespace.erase(&erasure);
+        namespace.apply(at, &cause, &cause);
+        let snapshot = namespace.to_snapshot().map_err(|error| EngineError::NotWritable(StoreError::other(error)))?;
+        let unit = self.unit(at, vec![cause], None);
+        let erased = ErasedSession { session: erasure.session().clone(), unit: unit.clone(), changed, snapshot };
+        self.journal.push_erasure(erased).wait().map_err(EngineError::NotWritable)?;
+        self.note(&unit);
+        self.namespace = namespace;
+        self.records_since_snapshot = 0;
+        self.last_snapshot = at;
+        self.erasing.remove(erasure.session());
+        Ok(n_records)
+    }
+
     fn upkeep(&mut self, now: UnixMillis) {
         let now = now.max(self.last_at);
         // While the log's buffer is full nobody can say that they are still there, so nobody is taken to be gone.
         let is_due = self.namespace.next_deadline().is_some_and(|deadline| deadline <= now);
         if is_due && self.backlog.is_empty() {
-            let events = self.fold(now, Event::TimePassed);
-            for event in &events {
-                if let Event::SessionEnded(ended) = event {
-                    self.shared.end_session(&ended.session, ended.end, now);
-                }
-            }
-            let unit = self.unit(now, events, None);
-            self.append(unit);
+            self.pass_time(now);
         }
         self.shared.keep_sessions(|id| self.namespace.session(id).is_some());
         if now.0 - self.last_query_sweep.0 >= QUERY_SWEEP_MS {
@@ -339,6 +395,35 @@ impl Writer {
         if self.records_since_snapshot >= RECORDS_PER_SNAPSHOT {
             self.snapshot();
         }
+        self.cut_log(now);
+    }
+
+    fn pass_time(&mut self, now: UnixMillis) {
+        let events = self.fold(now, Event::TimePassed);
+        for event in &events {
+            if let Event::SessionEnded(ended) = event {
+                self.shared.end_session(&ended.session, ended.end, now);
+            }
+        }
+        let unit = self.unit(now, events, None);
+        self.append(unit);
+    }
+
+    /// Has a piece of old traffic cut, where there is some that may go.
+    fn cut_log(&mut self, now: UnixMillis) {
+        let keep = retention(&self.namespace.policy().log, now);
+        let Some(extent) = self.journal.extent(self.namespace.id()).filter(|extent| extent.exceeds(&keep)) else {
+            return;
+        };
+        if extent.may_be_cut() {
+            self.journal.cut(self.namespace.id().clone(), keep);
+        } else if now.0 - self.last_snapshot.0 >= RETENTION_SNAPSHOT_MS {
+            // Whatever goes must stand in two snapshots, and little traffic makes few of them; none makes none.
+            if self.records_since_snapshot == 0 && self.backlog.is_empty() {
+                self.pass_time(now);
+            }
+            self.snapshot();
+        }
     }
 
     fn snapshot(&mut self) {
@@ -348,10 +433,21 @@ impl Writer {
         match self.namespace.to_snapshot() {
             Ok(body) => {
                 self.records_since_snapshot = 0;
+                self.last_snapshot = self.last_at;
                 self.journal.write_snapshot(self.namespace.id().clone(), self.last_seq, self.last_at, body);
             }
             Err(error) => tracing::error!(namespace = %self.namespace.id(), %error, "no snapshot was taken"),
         }
+    }
+}
+
+/// Returns what stays of traffic at `now`.
+fn retention(policy: &LogPolicy, now: UnixMillis) -> Retention {
+    let days = i64::from(policy.retain_days);
+    let bytes = u64::from(policy.retain_mib) << 20;
+    Retention {
+        before: (days > 0).then(|| UnixMillis(now.0 - days * 24 * 3_600_000)),
+        max_bytes: (bytes > 0).then_some(bytes),
     }
 }
 
@@ -366,6 +462,12 @@ fn asks_the_same(open: &SessionSpec, asked: &SessionSpec) -> bool {
     let mut open = open.clone();
     if asked.pool.must_have.is_superset(&open.pool.must_have) {
         open.pool.must_have.clone_from(&asked.pool.must_have);
+    }
+    // A session that it came from may have been erased since, and the runtime still knows it by its own name.
+    for (known, wanted) in [(&mut open.parent, &asked.parent), (&mut open.fork_of, &asked.fork_of)] {
+        if known.as_ref().is_some_and(erasure::is_erased) && wanted.is_some() {
+            known.clone_from(wanted);
+        }
     }
     open == *asked
 }

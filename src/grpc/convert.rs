@@ -6,9 +6,10 @@ use bytes::Bytes;
 
 use crate::core::admission::Violation;
 use crate::core::block::{Exclusion, PendingChange};
-use crate::core::event::{Block, Issue, Origin, Piece, SessionSpec, StepTokens, ToolState, Word};
+use crate::core::event::{Block, Event, Issue, Origin, Piece, Record, SessionSpec, StepTokens, ToolState, Word};
 use crate::core::ids::{Alias, Generation, NamespaceId, SessionId, ToolId, UnixMillis, Version};
 use crate::core::narrowing::Listing;
+use crate::core::planning::Fate;
 use crate::core::policy::Policy;
 use crate::core::recall::state_in_words;
 use crate::core::render::Form;
@@ -230,13 +231,85 @@ pub fn reason(exclusion: Exclusion) -> proto::Reason {
 
 /// Writes a tool left out.
 pub fn exclusion(name: &str, exclusion: Exclusion) -> proto::Exclusion {
-    let detail = match exclusion {
+    let detail = exclusion_in_words(exclusion).into();
+    proto::Exclusion { name: name.into(), reason: reason(exclusion).into(), detail }
+}
+
+fn exclusion_in_words(exclusion: Exclusion) -> &'static str {
+    match exclusion {
         Exclusion::Unknown => "no such tool is registered",
         Exclusion::NotInPool => "not in the session's pool",
         Exclusion::NameTaken => "its name is one of the runtime's own tools",
         Exclusion::State(state) => state_in_words(state),
-    };
-    proto::Exclusion { name: name.into(), reason: reason(exclusion).into(), detail: detail.into() }
+    }
+}
+
+/// Writes what became of a tool that is not issued, where it is named as left out.
+pub fn left_out(view: &View, list: &[(ToolId, Fate)]) -> Vec<proto::Exclusion> {
+    let mut left_out = Vec::new();
+    for (tool, fate) in list {
+        let name = view.alias(tool).map_or_else(|| tool.to_string(), Alias::to_string);
+        left_out.push(match fate {
+            Fate::Excluded(why) => exclusion(&name, *why),
+            fate => {
+                proto::Exclusion { name, reason: fate_reason(*fate).into(), detail: fate_in_words(Some(*fate)).into() }
+            }
+        });
+    }
+    left_out
+}
+
+/// Writes the reason that a fate is, where it is one.
+pub fn fate_reason(fate: Fate) -> proto::Reason {
+    match fate {
+        Fate::Excluded(why) => reason(why),
+        Fate::OverBudget => proto::Reason::OverBudget,
+        Fate::Confusable => proto::Reason::Confusable,
+        Fate::Issued
+        | Fate::Owed
+        | Fate::Resident
+        | Fate::Present
+        | Fate::BeyondM
+        | Fate::NoMatch
+        | Fate::NotSought
+        | Fate::Own => proto::Reason::Unspecified,
+    }
+}
+
+/// Says in words what became of a tool; `None` stands for a tool that there is not.
+pub fn fate_in_words(fate: Option<Fate>) -> &'static str {
+    match fate {
+        None => exclusion_in_words(Exclusion::Unknown),
+        Some(Fate::Issued) => origin_in_words(Origin::Issued),
+        Some(Fate::Owed) => origin_in_words(Origin::Reissued),
+        Some(Fate::Resident) => origin_in_words(Origin::Resident),
+        Some(Fate::Present) => "in the context already",
+        Some(Fate::OverBudget) => "larger than what is left for on-demand definitions",
+        Some(Fate::Confusable) => "a model may take it for another tool that fits far better",
+        Some(Fate::BeyondM) => "others match better",
+        Some(Fate::NoMatch) => "shares no word with the query",
+        Some(Fate::NotSought) => "nothing is looked for in this step",
+        Some(Fate::Excluded(why)) => exclusion_in_words(why),
+        Some(Fate::Own) => "the runtime's own tool or a meta tool, always there",
+    }
+}
+
+/// Writes what became of a tool.
+pub fn fate(fate: Option<Fate>) -> proto::Fate {
+    match fate {
+        None => proto::Fate::Unspecified,
+        Some(Fate::Issued) => proto::Fate::Issued,
+        Some(Fate::Owed) => proto::Fate::Owed,
+        Some(Fate::Resident) => proto::Fate::Resident,
+        Some(Fate::Present) => proto::Fate::Present,
+        Some(Fate::OverBudget) => proto::Fate::OverBudget,
+        Some(Fate::Confusable) => proto::Fate::Confusable,
+        Some(Fate::BeyondM) => proto::Fate::BeyondM,
+        Some(Fate::NoMatch) => proto::Fate::NoMatch,
+        Some(Fate::NotSought) => proto::Fate::NotSought,
+        Some(Fate::Excluded(_)) => proto::Fate::Excluded,
+        Some(Fate::Own) => proto::Fate::Own,
+    }
 }
 
 /// Writes changes that wait for a session boundary.
@@ -255,6 +328,24 @@ pub fn pending(view: &View, changes: &[PendingChange]) -> Vec<proto::PendingChan
         list.push(proto::PendingChange { name, kind: kind.into(), detail: detail.into() });
     }
     list
+}
+
+/// Writes a transition; `None` for a record of anything else.
+pub fn transition(record: &Record) -> Option<proto::Transition> {
+    let Event::ToolMoved(moved) = &record.event else { return None };
+    let diagnosis = moved.diagnosis.as_ref().and_then(|diagnosis| serde_json::to_vec(diagnosis).ok());
+    Some(proto::Transition {
+        sequence: record.seq.0,
+        time: Some(timestamp(record.at)),
+        tool: Some(tool_ref(&moved.tool, Version(0))),
+        old_state: moved.old.map_or(proto::ToolState::Unspecified, proto::ToolState::from).into(),
+        new_state: proto::ToolState::from(moved.new).into(),
+        cause: proto::MoveCause::from(moved.cause).into(),
+        actor: moved.actor.clone(),
+        reason: moved.reason.clone(),
+        until_time: moved.until.map(timestamp),
+        diagnosis: diagnosis.unwrap_or_default().into(),
+    })
 }
 
 /// Writes what is wrong with a definition.
@@ -306,7 +397,9 @@ pub fn session_record(session: &Session, policy: &Policy) -> proto::SessionRecor
         steps: session.n_steps(),
         calls: session.n_calls(),
         open_time: Some(timestamp(session.opened())),
-        expire_time: Some(expire_time(session, policy)),
+        expire_time: session.ended().is_none().then(|| expire_time(session, policy)),
+        end_time: session.ended().map(|(at, _)| timestamp(at)),
+        end: session.ended().map_or(proto::SessionEnd::Unspecified, |(_, end)| end.into()).into(),
     }
 }
 

@@ -3,19 +3,17 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use tonic::Status;
-
-use super::status::Fields;
 use crate::core::admission::{self, Checked, JsonRefusal, Violation, ViolationCode, parse_json};
 use crate::core::definition::{Definition, Json};
 use crate::core::event::AdmissionResult;
-use crate::core::ids::{ToolId, Version};
-use crate::core::namespace::commands::Admission;
+use crate::core::ids::{Digest, ToolId, Version};
+use crate::core::namespace::commands::{Admission, AdmissionEffect};
 use crate::core::policy::AdmissionPolicy;
-use crate::import::{self, Shape};
+use crate::import::{self, ImportError, PassedOver, Shape};
 use crate::proto;
 
 /// Definitions as read from a file.
+#[derive(Default)]
 pub struct Read {
     /// Those that were looked at, each with its place.
     pub checked: Vec<(u32, Checked)>,
@@ -27,6 +25,10 @@ pub struct Read {
     pub sources: BTreeSet<Arc<str>>,
     /// Tools that the file lists although they could not be read.
     pub listed: BTreeSet<ToolId>,
+    /// Tools that not even a name could be read of; while there are any, none can be said to have vanished.
+    pub n_nameless: u32,
+    /// What stands in the file without being a tool to register.
+    pub passed_over: Vec<PassedOver>,
 }
 
 /// Reads the definitions of a request and puts each through the gate.
@@ -45,21 +47,17 @@ pub fn check_all(tools: Vec<proto::ToolDefinition>, policy: &AdmissionPolicy) ->
     all
 }
 
-/// Reads a catalog file and puts each definition through the gate; refused as a whole where it is no catalog.
+/// Reads a catalog file and puts each definition through the gate.
 pub fn read_catalog(
     bytes: &[u8],
     shape: Shape,
     file_name: &str,
     source: Option<&str>,
     policy: &AdmissionPolicy,
-) -> Result<Read, Status> {
-    let catalog = import::read(bytes, shape, file_name, source).map_err(|error| {
-        let mut fields = Fields::default();
-        fields.refuse("chunk", error.to_string());
-        fields.finish().err().unwrap_or_else(|| Status::invalid_argument(error.to_string()))
-    })?;
-    let mut read = Read::empty();
-    read.sources = catalog.sources;
+) -> Result<Read, ImportError> {
+    let catalog = import::read(bytes, shape, file_name, source)?;
+    let n_nameless = catalog.n_nameless() as u32;
+    let mut read = Read { sources: catalog.sources, n_nameless, passed_over: catalog.passed_over, ..Read::default() };
     for found in &catalog.tools {
         read.checked.push((found.index as u32, admission::check(&found.definition, policy)));
     }
@@ -77,18 +75,6 @@ pub fn read_catalog(
     Ok(read)
 }
 
-impl Read {
-    fn empty() -> Self {
-        Self {
-            checked: Vec::new(),
-            unreadable: Vec::new(),
-            repeated: Vec::new(),
-            sources: BTreeSet::new(),
-            listed: BTreeSet::new(),
-        }
-    }
-}
-
 fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
     Admission {
         index,
@@ -98,7 +84,12 @@ fn refused(index: u32, tool: ToolId, violations: Vec<Violation>) -> Admission {
         violations,
         warnings: Vec::new(),
         measured_tokens: 0,
+        hash: Digest::of(b""),
+        before: None,
         change: None,
+        effect: AdmissionEffect::Nothing,
+        waits: None,
+        stops_waiting: None,
         confusable: Vec::new(),
     }
 }

@@ -5,13 +5,19 @@
 
 mod convert;
 mod definitions;
+mod explain;
+mod figures;
+mod history;
+mod imports;
 mod policy;
 mod read;
+mod records;
 mod registry;
 mod session;
 mod stats;
 pub mod status;
 mod stream;
+mod watch;
 mod words;
 
 use std::future::Future;
@@ -19,6 +25,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_util::sync::CancellationToken;
 use tonic::{Code, Response, Status};
 
 use crate::config::Limits;
@@ -36,14 +43,19 @@ pub struct Api {
     permits: Arc<Semaphore>,
     /// Bytes of catalogs that may be in memory at once, over all imports.
     import_bytes: Arc<Semaphore>,
+    /// Watches that may be open at once; they live long, and so take no place among the requests.
+    watches: Arc<Semaphore>,
+    /// Cancelled when the daemon stops: streams that would live on end then.
+    stop: CancellationToken,
 }
 
 impl Api {
-    /// Puts the layer on an engine.
-    pub fn new(engine: Arc<Engine>, metrics: Metrics, limits: Limits) -> Self {
+    /// Puts the layer on an engine. What lives long ends when `stop` is cancelled.
+    pub fn new(engine: Arc<Engine>, metrics: Metrics, limits: Limits, stop: CancellationToken) -> Self {
         let permits = Arc::new(Semaphore::new(limits.requests));
         let import_bytes = Arc::new(Semaphore::new(limits.import_bytes));
-        Self { engine, metrics, limits, permits, import_bytes }
+        let watches = Arc::new(Semaphore::new(limits.watches));
+        Self { engine, metrics, limits, permits, import_bytes, watches, stop }
     }
 
     /// Serves one request: counted, within a deadline, and shed early where too many are in work.
@@ -80,10 +92,21 @@ impl Api {
         method: &str,
         work: impl Future<Output = Result<Messages<T>, Status>>,
     ) -> Result<Response<Messages<T>>, Status> {
+        self.stream_within(method, Duration::from_secs(self.limits.stream_secs), self.permit(), work).await
+    }
+
+    /// Serves one request that is answered by a stream, within a deadline of its own and with a permit of its own.
+    async fn stream_within<T: Send + 'static>(
+        &self,
+        method: &str,
+        most: Duration,
+        permit: Result<OwnedSemaphorePermit, Status>,
+        work: impl Future<Output = Result<Messages<T>, Status>>,
+    ) -> Result<Response<Messages<T>>, Status> {
         let clock = self.engine.clock().clone();
         let started = clock.monotonic();
         let request = self.metrics.request_started(method);
-        let begun = match self.permit() {
+        let begun = match permit {
             Ok(permit) => {
                 within(Duration::from_secs(self.limits.request_secs), work).await.map(|messages| (permit, messages))
             }
@@ -92,7 +115,6 @@ impl Api {
         match begun {
             Ok((permit, messages)) => {
                 let account = Account { request, _permit: permit, started, clock };
-                let most = Duration::from_secs(self.limits.stream_secs);
                 Ok(Response::new(Box::pin(Bounded::new(messages, account, most))))
             }
             Err(status) => {

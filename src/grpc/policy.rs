@@ -8,6 +8,7 @@ use super::Api;
 use super::convert::{self, namespace};
 use super::status::Fields;
 use crate::core::event::PolicySet;
+use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::Refusal;
 use crate::core::policy::{KEYS, Policy};
 use crate::proto;
@@ -36,18 +37,7 @@ impl Api {
         let space = namespace(&request.namespace, &mut fields);
         fields.finish()?;
         let handle = self.engine.namespace(&space)?;
-        let (policy, version) =
-            handle.look(|namespace| (namespace.policy().clone(), namespace.policy_version())).await?;
-        let defaults = Policy::default();
-        let value = |key: &crate::core::policy::Key| proto::PolicyValue {
-            key: key.name.into(),
-            value: key.get(&policy),
-            default_value: key.get(&defaults),
-            accepts: key.accepts.into(),
-            unit: key.unit.into(),
-            reason: key.reason.into(),
-        };
-        Ok(proto::GetPolicyResponse { values: KEYS.iter().map(value).collect(), version })
+        Ok(handle.look(policy_of).await?)
     }
 
     async fn set(&self, request: proto::SetPolicyRequest) -> Result<proto::SetPolicyResponse, Status> {
@@ -66,4 +56,26 @@ impl Api {
         let version = handle.set_policy(set, request.expected_version).await?;
         Ok(proto::SetPolicyResponse { version, durable: true })
     }
+}
+
+fn policy_of(namespace: &Namespace) -> proto::GetPolicyResponse {
+    let defaults = Policy::default();
+    let mut values = Vec::new();
+    for key in KEYS {
+        let origin = namespace.policy_origin(key.name).map(|origin| proto::PolicyOrigin {
+            version: origin.version,
+            time: Some(convert::timestamp(origin.at)),
+            actor: origin.actor.clone(),
+        });
+        values.push(proto::PolicyValue {
+            key: key.name.into(),
+            value: key.get(namespace.policy()),
+            default_value: key.get(&defaults),
+            accepts: key.accepts.into(),
+            unit: key.unit.into(),
+            reason: key.reason.into(),
+            origin,
+        });
+    }
+    proto::GetPolicyResponse { values, version: namespace.policy_version() }
 }

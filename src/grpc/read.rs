@@ -8,6 +8,7 @@ use super::words;
 use crate::core::block::{self, Exclusion};
 use crate::core::event::{Ending, Judge, Judgement, OwnTool, SessionSpec, StepEnd, Verdict};
 use crate::core::ids::{Alias, CallId, Selector, StepId, ToolId};
+use crate::core::retrieval::Query;
 use crate::core::view::View;
 use crate::engine::steps::{Outcome, Reports};
 use crate::proto;
@@ -79,6 +80,11 @@ pub fn must_have(view: &View, list: &[String]) -> (BTreeSet<ToolId>, Vec<proto::
         }
     }
     (found, excluded)
+}
+
+/// Reads what a step is about; nothing is an empty query.
+pub fn query(query: Option<&proto::Query>) -> Query<'_> {
+    query.map_or_else(Query::default, |query| Query { user: &query.user, model: &query.model, goal: &query.goal })
 }
 
 /// Notes a list of present tools that is too long.

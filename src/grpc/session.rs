@@ -12,7 +12,7 @@ use super::convert::{self, namespace, session_id, step_id};
 use super::read::{BATCH, NAMES, check_present, must_have, own_tools, present, reports, selecting_nothing, selectors};
 use super::status::Fields;
 use super::stream::Messages;
-use super::{Api, in_background, words};
+use super::{Api, history, in_background, read, words};
 use crate::core::block::{self};
 use crate::core::checking::{CallKind, Checked, RawCall};
 use crate::core::event::{Block, Delivery, Format, Origin, PoolSpec, SessionSpec, StepPlanned};
@@ -20,9 +20,8 @@ use crate::core::ids::{Alias, CallId, Generation, SessionId, UnixMillis};
 use crate::core::planning::StepAsk;
 use crate::core::recall::Ask;
 use crate::core::render::Form;
-use crate::core::retrieval::Query;
 use crate::core::session::Session;
-use crate::engine::steps::Reported;
+use crate::engine::steps::{Reported, SessionStatus};
 use crate::engine::{EngineError, Handle};
 use crate::proto;
 use crate::proto::session_service_server::SessionService;
@@ -94,6 +93,13 @@ impl SessionService for Api {
         self.serve("/toolcrib.v1.SessionService/GetSession", self.get(request.into_inner())).await
     }
 
+    async fn explain(
+        &self,
+        request: Request<proto::ExplainRequest>,
+    ) -> Result<Response<proto::ExplainResponse>, Status> {
+        self.serve("/toolcrib.v1.SessionService/Explain", self.why(request.into_inner())).await
+    }
+
     async fn list_sessions(
         &self,
         request: Request<proto::ListSessionsRequest>,
@@ -106,6 +112,13 @@ impl SessionService for Api {
         request: Request<proto::CloseSessionRequest>,
     ) -> Result<Response<proto::CloseSessionResponse>, Status> {
         self.serve("/toolcrib.v1.SessionService/CloseSession", self.close(request.into_inner())).await
+    }
+
+    async fn erase_session(
+        &self,
+        request: Request<proto::EraseSessionRequest>,
+    ) -> Result<Response<proto::EraseSessionResponse>, Status> {
+        self.serve("/toolcrib.v1.SessionService/EraseSession", self.erase(request.into_inner())).await
     }
 }
 
@@ -222,14 +235,9 @@ impl Api {
 
         let handle = self.engine.namespace(&space)?;
         let metrics = self.metrics.namespace(&space);
-        let query = request.query.as_ref();
         let ask = StepAsk {
             key: &request.key,
-            query: Query {
-                user: query.map_or("", |query| &query.user),
-                model: query.map_or("", |query| &query.model),
-                goal: query.map_or("", |query| &query.goal),
-            },
+            query: read::query(request.query.as_ref()),
             present: present(&handle.view(), request.present.as_ref()),
             max_tools: request.max_tools,
             max_tokens: request.max_tokens,
@@ -254,6 +262,7 @@ impl Api {
             degraded: String::new(),
             acks: convert::acks(&step.acks),
             breaks_cache: step.breaks_cache,
+            excluded: convert::left_out(&step.view, &step.left_out),
         })
     }
 
@@ -288,6 +297,7 @@ impl Api {
             issued: convert::offers(&recalled.view, &recalled.spec, &answer.issued),
             listing: Some(convert::listing(&answer.listing)),
             nearest: convert::names(&answer.nearest),
+            excluded: convert::left_out(&recalled.view, &answer.left_out),
         })
     }
 
@@ -368,22 +378,14 @@ impl Api {
         let id = session_id(&request.session_id, &mut fields);
         fields.finish()?;
         let handle = self.engine.namespace(&space)?;
-        let status = in_background(move || handle.session_status(&id)).await??;
-        let spec = status.session.spec();
-        let form = Form::on_demand(spec.format, spec.delivery);
-        let mut present = Vec::new();
-        for (tool, version) in &status.present {
-            let Some(entry) = status.view.registry.get(tool) else { continue };
-            let shown = entry.version_or_current(Some(*version));
-            present.push(proto::Offer {
-                name: shown.alias().to_string(),
-                tool: Some(convert::tool_ref(tool, *version)),
-                origin: proto::Origin::from(Origin::Issued).into(),
-                tokens: shown.rendered(form).tokens,
-                score: 0.0,
-                reason: String::new(),
-            });
-        }
+        let of = id.clone();
+        let history = handle.look(move |namespace| history::history(namespace, &of)).await?;
+        let (asked, looked) = (handle.clone(), id.clone());
+        let status = match in_background(move || asked.session_status(&looked)).await? {
+            Err(EngineError::SessionEnded(_)) if request.ended => return ended(&handle, id, history).await,
+            status => status?,
+        };
+        let present = present_offers(&status);
         Ok(proto::GetSessionResponse {
             session: Some(convert::session_record(&status.session, &status.view.policy)),
             block: Some(convert::block(&status.block, status.session.generation(), false)),
@@ -391,6 +393,9 @@ impl Api {
             pending: convert::pending(&status.view, &status.pending),
             tokens: Some(convert::tokens(&status.tokens)),
             distinct_blocks: status.session.n_blocks(),
+            history,
+            on_demand_budget: status.on_demand_budget,
+            on_demand_left: status.on_demand_left,
         })
     }
 
@@ -432,6 +437,63 @@ impl Api {
         let durable = handle.close_session(id).await?.await.is_ok() && reported.all_taken;
         Ok(proto::CloseSessionResponse { acks: convert::acks(&reported.acks), durable })
     }
+
+    async fn erase(&self, request: proto::EraseSessionRequest) -> Result<proto::EraseSessionResponse, Status> {
+        let mut fields = Fields::default();
+        let space = namespace(&request.namespace, &mut fields);
+        let id = session_id(&request.session_id, &mut fields);
+        fields.finish()?;
+        let erased = self.engine.erase_session(&space, id, super::registry::ACTOR.into()).await?;
+        Ok(proto::EraseSessionResponse {
+            erased_as: erased.pseudonym.to_string(),
+            queries: erased.n_queries,
+            records: erased.n_records,
+            rewritten: erased.is_rewritten,
+        })
+    }
+}
+
+/// Writes an ended session: what it was, and what happened in it. Its block and what was present are no longer held.
+async fn ended(
+    handle: &Handle,
+    id: SessionId,
+    history: Option<proto::SessionHistory>,
+) -> Result<proto::GetSessionResponse, Status> {
+    let of = id.clone();
+    let known = handle
+        .look(move |namespace| {
+            let session = namespace.session(&of)?;
+            Some((convert::session_record(session, namespace.policy()), session.n_blocks()))
+        })
+        .await?;
+    // It may have been forgotten in between.
+    let (record, distinct_blocks) = known.ok_or_else(|| Status::from(EngineError::UnknownSession(id)))?;
+    Ok(proto::GetSessionResponse {
+        session: Some(record),
+        distinct_blocks,
+        history,
+        ..proto::GetSessionResponse::default()
+    })
+}
+
+/// Writes what was issued and is taken to be present.
+fn present_offers(status: &SessionStatus) -> Vec<proto::Offer> {
+    let spec = status.session.spec();
+    let form = Form::on_demand(spec.format, spec.delivery);
+    let mut present = Vec::new();
+    for (tool, version) in &status.present {
+        let Some(entry) = status.view.registry.get(tool) else { continue };
+        let Some(shown) = entry.version_or_current(Some(*version)) else { continue };
+        present.push(proto::Offer {
+            name: shown.alias().to_string(),
+            tool: Some(convert::tool_ref(tool, *version)),
+            origin: proto::Origin::from(Origin::Issued).into(),
+            tokens: shown.rendered(form).tokens,
+            score: 0.0,
+            reason: String::new(),
+        });
+    }
+    present
 }
 
 /// A session's place in the list: the newest first, those of one moment by id. Written `opened:id`.
@@ -487,5 +549,8 @@ fn checked_call(spec: &SessionSpec, checked: &Checked) -> proto::CheckedCall {
         pieces: convert::pieces(&checked.pieces),
         issued: issued.collect(),
         nearest: convert::names(&checked.nearest),
+        stale: checked
+            .stale
+            .map(|stale| proto::StaleVersion { current_version: stale.current.0, arguments_fit: stale.fits_current }),
     }
 }

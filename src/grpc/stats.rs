@@ -1,21 +1,25 @@
 //! `StatsService`: figures, and the log as a file.
 
 use std::cmp::Reverse;
+use std::fmt;
 use std::ops::ControlFlow;
+use std::str::FromStr;
+use std::time::Duration;
 
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 
-use super::Api;
 use super::convert::{self, namespace};
 use super::status::{self, Fields};
 use super::stream::Messages;
-use crate::core::event::{CacheBreak, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, ToolState, Verdict};
+use super::{Api, figures, words};
+use crate::core::admission;
 use crate::core::ids::{Seq, ToolId};
-use crate::core::namespace::{Exposure, Namespace};
+use crate::core::namespace::{Rank, ToolOrder, ToolStat};
 use crate::offline::demand::Demand;
 use crate::proto;
 use crate::proto::stats_service_server::StatsService;
+use crate::telemetry::metrics::Shed;
 
 /// Most tools that figures are given of.
 const TOP: usize = 1_000;
@@ -29,6 +33,7 @@ const EXPORT_QUEUE: usize = 4;
 #[tonic::async_trait]
 impl StatsService for Api {
     type ExportTrafficStream = Messages<proto::ExportTrafficResponse>;
+    type WatchStream = Messages<proto::WatchResponse>;
 
     async fn get_stats(
         &self,
@@ -37,11 +42,28 @@ impl StatsService for Api {
         self.serve("/toolcrib.v1.StatsService/GetStats", self.figures(request.into_inner())).await
     }
 
+    async fn list_tool_stats(
+        &self,
+        request: Request<proto::ListToolStatsRequest>,
+    ) -> Result<Response<proto::ListToolStatsResponse>, Status> {
+        self.serve("/toolcrib.v1.StatsService/ListToolStats", self.tool_page(request.into_inner())).await
+    }
+
     async fn export_traffic(
         &self,
         request: Request<proto::ExportTrafficRequest>,
     ) -> Result<Response<Self::ExportTrafficStream>, Status> {
         self.serve_stream("/toolcrib.v1.StatsService/ExportTraffic", self.export(request.into_inner())).await
+    }
+
+    async fn watch(&self, request: Request<proto::WatchRequest>) -> Result<Response<Self::WatchStream>, Status> {
+        let permit = self.watches.clone().try_acquire_owned().map_err(|_| {
+            self.metrics.shed(Shed::Watches);
+            status::overloaded("as many watches are open as limits.watches allows; end one, or try again")
+        });
+        let most = Duration::from_secs(self.limits.watch_secs);
+        self.stream_within("/toolcrib.v1.StatsService/Watch", most, permit, self.begin_watch(request.into_inner()))
+            .await
     }
 }
 
@@ -59,12 +81,53 @@ impl Api {
         let mut figures = Vec::new();
         for handle in handles {
             let metrics = self.metrics.namespace(handle.id());
-            let mut one = handle.look(move |namespace| figures_of(namespace, top)).await?;
+            let mut one = handle.look(move |namespace| figures::namespace(namespace, top)).await?;
             one.recall_p50 = metrics.recall_quantile(0.5).map(convert::duration);
             one.recall_p99 = metrics.recall_quantile(0.99).map(convert::duration);
             figures.push(one);
         }
         Ok(proto::GetStatsResponse { figures })
+    }
+
+    async fn tool_page(&self, request: proto::ListToolStatsRequest) -> Result<proto::ListToolStatsResponse, Status> {
+        let mut fields = Fields::default();
+        let space = namespace(&request.namespace, &mut fields);
+        let order = match request.order {
+            0 => Some(ToolOrder::Calls),
+            number => words::tool_order(number),
+        };
+        fields.require(order.is_some(), "order", "must be one of calls, heat, failures, absent, density, name");
+        let order = order.unwrap_or(ToolOrder::Calls);
+        let is_source = request.source.is_empty() || admission::fits_source(&request.source);
+        fields.require(is_source, "source", "must be the source of tools, or empty for all");
+        let after: Option<Place> = request.page_token.parse().ok();
+        let is_token = after.as_ref().is_some_and(|after| after.order == proto::ToolOrder::from(order) as i32);
+        fields.require(
+            is_token || request.page_token.is_empty(),
+            "page_token",
+            "must be next_page_token of the page before, asked in the same order",
+        );
+        fields.finish()?;
+        let handle = self.engine.namespace(&space)?;
+        let wanted = request.contains.to_lowercase();
+        let matches = move |stat: &ToolStat| {
+            (request.source.is_empty() || *stat.tool.source == *request.source)
+                && (wanted.is_empty()
+                    || stat.tool.to_string().to_lowercase().contains(&wanted)
+                    || stat.alias.as_str().to_lowercase().contains(&wanted))
+        };
+        let mut stats = handle.look(|namespace| namespace.tool_stats()).await?;
+        stats.retain(matches);
+        let total_size = stats.len() as u32;
+        stats.sort_by_cached_key(|stat| Place::of(stat, order));
+        if let Some(after) = after {
+            stats.retain(|stat| Place::of(stat, order) > after);
+        }
+        let size = super::registry::page_size(request.page_size);
+        let last = stats.get(size.saturating_sub(1)).filter(|_| stats.len() > size);
+        let next_page_token = last.map(|last| Place::of(last, order).to_string()).unwrap_or_default();
+        let tools = stats.iter().take(size).map(figures::tool).collect();
+        Ok(proto::ListToolStatsResponse { tools, next_page_token, total_size })
     }
 
     async fn export(
@@ -82,7 +145,14 @@ impl Api {
         let engine = self.engine.clone();
         let (sender, receiver) = tokio::sync::mpsc::channel(EXPORT_QUEUE);
         tokio::task::spawn_blocking(move || {
-            let mut lines = Lines { buffer: Vec::new(), sender };
+            let begin = match engine.log_begin(&space) {
+                Ok(begin) => begin,
+                Err(error) => {
+                    let _ = sender.blocking_send(Err(error.into()));
+                    return;
+                }
+            };
+            let mut lines = Lines { buffer: Vec::new(), begin, sender };
             let mut demand = Demand::default();
             let read = engine.read_log(&space, Seq(request.after), &mut |record, words| match kind {
                 proto::ExportKind::Events => match serde_json::to_string(&record) {
@@ -109,9 +179,48 @@ impl Api {
     }
 }
 
+/// A tool's place in the list: what ranks higher first, equals by name. Written `order:rank:rank:source/name`.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Place {
+    order: i32,
+    rank: Reverse<Rank>,
+    tool: ToolId,
+}
+
+impl Place {
+    fn of(stat: &ToolStat, order: ToolOrder) -> Self {
+        let rank = Reverse(stat.rank(order));
+        Self { order: proto::ToolOrder::from(order).into(), rank, tool: stat.tool.clone() }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Reverse((first, second)) = self.rank;
+        write!(f, "{}:{first}:{second}:{}", self.order, self.tool)
+    }
+}
+
+/// A text is no place in the list.
+struct NoPlace;
+
+impl FromStr for Place {
+    type Err = NoPlace;
+
+    fn from_str(text: &str) -> Result<Self, NoPlace> {
+        let mut parts = text.splitn(4, ':');
+        let mut next = || parts.next().ok_or(NoPlace);
+        let order = next()?.parse().map_err(|_| NoPlace)?;
+        let rank = (next()?.parse().map_err(|_| NoPlace)?, next()?.parse().map_err(|_| NoPlace)?);
+        Ok(Self { order, rank: Reverse(rank), tool: next()?.parse().map_err(|_| NoPlace)? })
+    }
+}
+
 /// Gathers lines into messages; breaks when nobody reads any more.
 struct Lines {
     buffer: Vec<u8>,
+    /// The log's first record.
+    begin: Seq,
     sender: tokio::sync::mpsc::Sender<Result<proto::ExportTrafficResponse, Status>>,
 }
 
@@ -127,7 +236,7 @@ impl Lines {
             return ControlFlow::Continue(());
         }
         let lines = std::mem::take(&mut self.buffer).into();
-        match self.sender.blocking_send(Ok(proto::ExportTrafficResponse { lines })) {
+        match self.sender.blocking_send(Ok(proto::ExportTrafficResponse { lines, log_begin: self.begin.0 })) {
             Ok(()) => ControlFlow::Continue(()),
             Err(_) => ControlFlow::Break(()),
         }
@@ -139,134 +248,18 @@ impl Lines {
     }
 }
 
-fn figures_of(namespace: &Namespace, top: usize) -> proto::Figures {
-    let figures = namespace.figures();
-    let calls = |presence| figures.calls.get(presence);
-    let verdicts = |verdict| figures.selections.get(verdict);
-    let plans = |result| figures.plans.get(result);
-    let ends = |end| figures.plans_without_call.get(end);
-    let requests = |result| figures.requests.get(result);
-    let breaks = |cause| figures.cache_breaks.get(cause);
-    let states = namespace.tools_by_state();
-    let in_state = |state: ToolState| states.get(&state).copied().unwrap_or(0);
-    let exposures = namespace.exposures();
-    let stat = |tool: &ToolId| tool_stat(namespace, tool, exposures.get(tool).copied().unwrap_or_default());
-    let ended = |end: SessionEnd| figures.sessions_ended.get(end);
-    proto::Figures {
-        namespace: namespace.id().to_string(),
-        tick: namespace.tick().0,
-        epoch: namespace.pool().epoch().0,
-        steps: figures.steps(),
-        calls: Some(proto::CallFigures {
-            resident: calls(Presence::Resident),
-            issued: calls(Presence::Issued),
-            recalled: calls(Presence::Recalled),
-            absent: calls(Presence::Absent),
-            unknown: calls(Presence::Unknown),
-        }),
-        selections: Some(proto::SelectionFigures {
-            right: verdicts(Verdict::Right),
-            wrong_tool: verdicts(Verdict::WrongTool),
-            unknown_tool: verdicts(Verdict::UnknownTool),
-            unavailable: verdicts(Verdict::Unavailable),
-            invalid_arguments: verdicts(Verdict::InvalidArguments),
-            unjudged: verdicts(Verdict::Unjudged),
-        }),
-        tokens: Some(proto::TokenFigures {
-            directory: figures.tokens.directory,
-            resident: figures.tokens.resident,
-            issued: figures.tokens.issued,
-            meta: figures.tokens.meta,
-            window: figures.tokens.window,
-            everything: figures.tokens.everything,
-        }),
-        plans: Some(proto::PlanFigures {
-            issued: plans(PlanResult::Issued),
-            present_suffices: plans(PlanResult::PresentSuffices),
-            nothing_found: plans(PlanResult::NothingFound),
-            no_query: plans(PlanResult::NoQuery),
-            degraded: plans(PlanResult::Degraded),
-        }),
-        plans_without_call: Some(proto::StepEndFigures {
-            answered: ends(StepEnd::Answered),
-            gave_up: ends(StepEnd::GaveUp),
-            asked_user: ends(StepEnd::AskedUser),
-            unknown: ends(StepEnd::Unknown),
-        }),
-        requests: Some(proto::RequestFigures {
-            exact: requests(RequestResult::Exact),
-            near: requests(RequestResult::Near),
-            retrieved: requests(RequestResult::Retrieved),
-            already_present: requests(RequestResult::AlreadyPresent),
-            own: requests(RequestResult::Own),
-            unavailable: requests(RequestResult::Unavailable),
-            retired: requests(RequestResult::Retired),
-            not_found: requests(RequestResult::NotFound),
-        }),
-        extra_hops: figures.extra_hops,
-        reranks: Some(proto::RerankFigures {
-            changed: figures.reranks_changed,
-            unchanged: figures.reranks_unchanged,
-            swapped_in: figures.swapped_in,
-        }),
-        tools: Some(proto::ToolStateFigures {
-            active: in_state(ToolState::Active),
-            quarantined: in_state(ToolState::Quarantined),
-            probation: in_state(ToolState::Probation),
-            held: in_state(ToolState::Held),
-            pending: in_state(ToolState::Pending),
-            withdrawn: in_state(ToolState::Withdrawn),
-            retired: in_state(ToolState::Retired),
-        }),
-        transitions: figures
-            .moves
-            .iter()
-            .map(|((state, cause), count)| proto::TransitionCount {
-                new_state: proto::ToolState::from(*state).into(),
-                cause: proto::MoveCause::from(*cause).into(),
-                count: *count,
-            })
-            .collect(),
-        sessions: Some(proto::SessionFigures {
-            open: namespace.n_open() as u64,
-            closed: ended(SessionEnd::Closed),
-            expired: ended(SessionEnd::Expired),
-            distinct_blocks_per_session_max: figures.distinct_blocks_per_session_max,
-        }),
-        recall_p50: None,
-        recall_p99: None,
-        hot_pool: namespace.pool().members().iter().map(stat).collect(),
-        top: busiest(namespace, top).iter().map(stat).collect(),
-        cache_breaks: Some(proto::CacheBreakFigures {
-            tools: breaks(CacheBreak::Tools),
-            other: breaks(CacheBreak::Other),
-            expired: breaks(CacheBreak::Expired),
-            unknown: breaks(CacheBreak::Unknown),
-        }),
-    }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Returns the tools with the most calls, ties by name.
-fn busiest(namespace: &Namespace, top: usize) -> Vec<ToolId> {
-    let mut tools: Vec<(u64, &ToolId)> = namespace
-        .registry()
-        .iter()
-        .map(|(id, _)| (namespace.pool().usage(id).map_or(0, |usage| usage.calls), id))
-        .collect();
-    tools.sort_by_key(|(calls, id)| (Reverse(*calls), *id));
-    tools.into_iter().take(top).map(|(_, id)| id.clone()).collect()
-}
-
-fn tool_stat(namespace: &Namespace, tool: &ToolId, exposure: Exposure) -> proto::ToolStat {
-    let entry = namespace.registry().get(tool);
-    let version = entry.map(|entry| entry.current().admitted().version).unwrap_or_default();
-    proto::ToolStat {
-        tool: Some(convert::tool_ref(tool, version)),
-        state: entry.map_or(proto::ToolState::Unspecified, |entry| entry.state().into()).into(),
-        calls: namespace.pool().usage(tool).map_or(0, |usage| usage.calls),
-        heat: namespace.heat_key(tool) as f64 / (1u64 << 30) as f64,
-        directory_exposures: exposure.directory,
-        resident_exposures: exposure.resident,
-        issued_exposures: exposure.issued,
+    #[test]
+    fn place_is_read_as_it_is_written_and_the_higher_rank_comes_first() {
+        let place = |rank, tool: &str| Place { order: 5, rank: Reverse(rank), tool: tool.parse().expect("a tool") };
+        let written = place((u64::MAX - 1, 7), "s/a").to_string();
+        assert_eq!(written.parse().ok(), Some(place((u64::MAX - 1, 7), "s/a")));
+        assert!(place((2, 0), "s/b") < place((1, 9), "s/a") && place((1, 9), "s/a") < place((1, 9), "s/b"));
+        for text in ["", "5", "5:1:2", "5:1:2:no", "x:1:2:s/a", "5:-1:2:s/a"] {
+            assert!(text.parse::<Place>().is_err(), "{text}");
+        }
     }
 }

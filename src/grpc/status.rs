@@ -7,7 +7,7 @@ use std::time::Duration;
 use tonic::{Code, Status};
 use tonic_types::{ErrorDetails, FieldViolation, StatusExt};
 
-use crate::core::event::Word;
+use crate::core::event::{ToolAction, Word};
 use crate::core::ids::ToolId;
 use crate::core::namespace::commands::Refusal;
 use crate::engine::EngineError;
@@ -99,9 +99,15 @@ pub fn overloaded(message: &str) -> Status {
     status(Code::ResourceExhausted, ErrorReason::Overloaded, message, details)
 }
 
-/// A request, or a stream, that took longer than it may. What it asked for may have been done, or be done yet.
+/// A request that took longer than it may. What it asked for may have been done, or be done yet.
 pub fn too_late(most: Duration) -> Status {
     let message = format!("not done within {} s; send a change again with the same request_id", most.as_secs());
+    status(Code::DeadlineExceeded, ErrorReason::Deadline, message, ErrorDetails::new())
+}
+
+/// A stream that was open for as long as it may be.
+pub fn stream_over(most: Duration) -> Status {
+    let message = format!("ended after {} s, the most there are; ask again behind what was read", most.as_secs());
     status(Code::DeadlineExceeded, ErrorReason::Deadline, message, ErrorDetails::new())
 }
 
@@ -129,6 +135,11 @@ impl From<EngineError> for Status {
                 Code::NotFound,
                 ErrorReason::UnknownSession,
                 format!("there is no session {id}; open it with OpenSession"),
+            ),
+            EngineError::NothingToErase(id) => plain(
+                Code::NotFound,
+                ErrorReason::UnknownSession,
+                format!("nothing is kept of a session {id}; what was erased is not known by its id any more"),
             ),
             EngineError::SessionEnded(id) => plain(
                 Code::NotFound,
@@ -186,6 +197,31 @@ impl From<Refusal> for Status {
                 Code::FailedPrecondition,
                 ErrorReason::ActionNotPossible,
                 format!("{tool} is {}, so {} does nothing to it", state.as_str(), action.as_str()),
+            ),
+            Refusal::NothingWaits(tool) => plain(
+                Code::FailedPrecondition,
+                ErrorReason::ActionNotPossible,
+                format!("nothing of {tool} waits for approval; `toolcrib tool list --waiting` shows what does"),
+            ),
+            Refusal::HashDiffers { tool, action: ToolAction::Approve, expected } => plain(
+                Code::FailedPrecondition,
+                ErrorReason::HashMismatch,
+                format!("what waits of {tool} has the hash {expected}; look at it with `toolcrib tool diff {tool}`"),
+            ),
+            Refusal::HashDiffers { tool, action: _, expected } => plain(
+                Code::FailedPrecondition,
+                ErrorReason::HashMismatch,
+                format!(
+                    "what is served of {tool} has the hash {expected}; look at it with `toolcrib tool show {tool}`"
+                ),
+            ),
+            Refusal::NoOpenFlags(tool) => plain(
+                Code::FailedPrecondition,
+                ErrorReason::ActionNotPossible,
+                format!(
+                    "what is served of {tool} has no flag that nobody accepted; of what waits, `toolcrib tool diff \
+                     {tool}` shows what an approval would let in"
+                ),
             ),
             Refusal::Policy(violations) => {
                 let mut fields = Fields::default();

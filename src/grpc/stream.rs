@@ -65,7 +65,7 @@ impl<T: Send + 'static> Bounded<T> {
             let mut state = lock(&watched);
             if let Some((messages, account)) = state.live.take() {
                 drop(messages);
-                state.refusal = Some(status::too_late(most));
+                state.refusal = Some(status::stream_over(most));
                 account.close(Code::DeadlineExceeded);
             }
             if let Some(reader) = state.reader.take() {

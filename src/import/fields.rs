@@ -3,30 +3,27 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
+use super::spelling::Spelling;
 use super::{Raw, Unreadable};
 use crate::core::admission::mapped_name;
 use crate::core::definition::{Definition, Json};
 use crate::core::ids::ToolId;
 
-/// How a shape spells the fields that differ between shapes.
-pub struct Spelling {
-    pub input_schema: &'static str,
-    pub output_schema: &'static str,
-}
-
 /// One tool as an object of the file.
 pub struct Fields<'f> {
     pub index: usize,
+    /// The object that has the fields: the tool, or what its spelling wraps them in.
     pub map: &'f Map<String, Value>,
+    pub spelling: &'static Spelling,
     /// Known once name and source are.
     pub tool: Option<ToolId>,
 }
 
-impl Fields<'_> {
+impl<'f> Fields<'f> {
     /// Returns a text; `null` counts as left out.
-    pub fn text(&self, field: &str) -> Result<Option<&str>, Unreadable> {
+    pub fn text(&self, field: &str) -> Result<Option<&'f str>, Unreadable> {
         match self.map.get(field) {
             None | Some(Value::Null) => Ok(None),
             Some(Value::String(text)) => Ok(Some(text)),
@@ -35,7 +32,7 @@ impl Fields<'_> {
     }
 
     /// Returns the name, which no shape can do without.
-    pub fn name(&self) -> Result<&str, Unreadable> {
+    pub fn name(&self) -> Result<&'f str, Unreadable> {
         match self.text("name")? {
             Some(name) if !name.is_empty() => Ok(name),
             _ => Err(self.refuse("name", "missing; must be the tool's name")),
@@ -96,7 +93,7 @@ impl Fields<'_> {
     }
 
     /// Puts the definition together; `local_name` is the name at its source, as the file has it.
-    pub fn definition(&mut self, source: Arc<str>, local_name: &str, spelling: &Spelling) -> Raw {
+    pub fn definition(&mut self, source: Arc<str>, local_name: &str) -> Raw {
         let id = ToolId::new(source, mapped_name(local_name));
         self.tool = Some(id.clone());
         let of_annotations = self.map.get("annotations").and_then(|annotations| annotations.get("title")?.as_str());
@@ -107,10 +104,17 @@ impl Fields<'_> {
         if description.trim().is_empty() && summary.trim().is_empty() {
             return Err(self.refuse("description", "missing or empty; must say what the tool does"));
         }
-        let Some(input_schema) = self.object(spelling.input_schema)? else {
-            return Err(
-                self.refuse(spelling.input_schema, r#"missing; must be an object schema such as {"type":"object"}"#)
-            );
+        let input_schema = match self.object(self.spelling.input_schema)? {
+            Some(schema) => schema,
+            None if self.spelling.may_lack_schema => Json::from_value(&json!({"type": "object", "properties": {}})),
+            None => {
+                let wanted = r#"missing; must be an object schema such as {"type":"object"}"#;
+                return Err(self.refuse(self.spelling.input_schema, wanted));
+            }
+        };
+        let output_schema = match self.spelling.output_schema {
+            Some(field) => self.object(field)?,
+            None => None,
         };
         let group = match self.text("group")? {
             Some(group) => group,
@@ -124,7 +128,7 @@ impl Fields<'_> {
             size_tokens: self.size_tokens()?,
             description: description.to_owned(),
             input_schema,
-            output_schema: self.object(spelling.output_schema)?,
+            output_schema,
             annotations: self.object("annotations")?,
             group: group.to_owned(),
             tags: self.texts("tags")?,
@@ -136,6 +140,10 @@ impl Fields<'_> {
     }
 
     pub fn refuse(&self, field: &str, reason: &str) -> Unreadable {
-        Unreadable { index: self.index, tool: self.tool.clone(), field: field.into(), reason: reason.into() }
+        let field = match self.spelling.wrapper {
+            Some(wrapper) => format!("{wrapper}/{field}"),
+            None => field.into(),
+        };
+        Unreadable { index: self.index, tool: self.tool.clone(), field, reason: reason.into() }
     }
 }

@@ -1,6 +1,8 @@
 //! Files read into definitions: sources, wrappings, lines that cannot be read.
 
 mod catalogs;
+mod damage;
+mod shapes;
 
 use super::*;
 use crate::core::definition::DerivedField;
@@ -97,7 +99,7 @@ fn the_same_tool_again_is_passed_over_and_another_of_its_name_refused() {
     assert_eq!(catalog.tools.len(), 1);
     assert_eq!(catalog.repeated, [1]);
     assert_eq!((catalog.refused[0].index, catalog.refused[0].field.as_str()), (2, "name"));
-    assert!(catalog.refused[0].reason.contains("tool 0"), "{}", catalog.refused[0].reason);
+    assert!(catalog.refused[0].reason.contains("at #0 and #2"), "{}", catalog.refused[0].reason);
 }
 
 #[test]
@@ -140,7 +142,7 @@ fn any_bytes_are_read_or_refused() {
     use proptest::prelude::*;
     let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(text in r#"[\[\]{}:,"a-z_0-9 \n\\]{0,80}"#, bytes in proptest::collection::vec(any::<u8>(), 0..80))| {
-        for shape in [Shape::Detect, Shape::Mcp, Shape::Jsonl] {
+        for shape in [Shape::Detect, Shape::Mcp, Shape::Jsonl, Shape::OpenAi, Shape::Anthropic] {
             let _ = read(text.as_bytes(), shape, "x/y.json", None);
             let _ = read(&bytes, shape, "", None);
         }

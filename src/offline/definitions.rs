@@ -46,7 +46,14 @@ impl Definitions {
                 (definition.content_hash(), tool.schema_tokens.unwrap_or(definition.size_tokens))
             };
             let definition = definition.clone();
-            admitted.push(Arc::new(Admitted { definition, version: Version(1), hash, measured_tokens }));
+            admitted.push(Arc::new(Admitted {
+                definition,
+                version: Version(1),
+                hash,
+                measured_tokens,
+                flags: Vec::new(),
+                waits: None,
+            }));
         }
         Self { admitted, would_be_refused }
     }

@@ -138,6 +138,7 @@ impl FrozenReplay {
             notes: Vec::new(),
             complete_sources: BTreeSet::new(),
             listed: BTreeSet::new(),
+            no_longer_waiting: BTreeSet::new(),
         }));
         replay.at_start = replay.namespace.figures().clone();
         replay

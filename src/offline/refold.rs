@@ -18,7 +18,9 @@ use crate::core::policy::{Policy, PolicyViolation};
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 pub enum RefoldError {
     /// The log was cut, or is not whole: what its causes drew depended on what is missing.
-    #[error("seq = {found}: the log must begin at 1")]
+    #[error(
+        "seq = {found}: the log must begin at 1; one that policy cut (log.retain_days, log.retain_mib) cannot be drawn again"
+    )]
     BeginsLate {
         /// The first record's place.
         found: Seq,

@@ -5,8 +5,8 @@ use prost_types::{DescriptorProto, EnumDescriptorProto, FileDescriptorSet};
 
 use super::FILE_DESCRIPTOR_SET;
 use crate::core::event::{
-    AdmissionResult, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult, Presence,
-    RequestResult, StepEnd, ToolAction, ToolState, Verdict, Word,
+    AdmissionResult, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult, PoolReason,
+    Presence, RequestResult, StepEnd, ToolAction, ToolState, Verdict, WaitCause, Word,
 };
 
 /// Words that Python, Rust or TypeScript reserve.
@@ -54,12 +54,14 @@ fn enums_have_the_words_of_the_core() {
     check_words::<Origin>("Origin", "ORIGIN_");
     check_words::<OutcomeResult>("OutcomeResult", "OUTCOME_RESULT_");
     check_words::<PlanResult>("PlanResult", "PLAN_RESULT_");
+    check_words::<PoolReason>("PoolReason", "POOL_REASON_");
     check_words::<Presence>("Presence", "PRESENCE_");
     check_words::<RequestResult>("RequestResult", "REQUEST_RESULT_");
     check_words::<StepEnd>("StepEnd", "STEP_END_");
     check_words::<ToolAction>("ToolAction", "TOOL_ACTION_");
     check_words::<ToolState>("ToolState", "TOOL_STATE_");
     check_words::<Verdict>("Verdict", "VERDICT_");
+    check_words::<WaitCause>("WaitCause", "WAIT_CAUSE_");
 }
 
 #[test]

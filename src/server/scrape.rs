@@ -23,6 +23,7 @@ use crate::core::ids::NamespaceId;
 use crate::core::namespace::Namespace;
 use crate::engine::Engine;
 use crate::engine::journal::StoreState;
+use crate::store::LogExtent;
 use crate::telemetry::metrics::{self, Metrics, NamespaceSample};
 
 /// How long a namespace may take to say how it stands: its writer may be waiting for the disk, which is when an operator
@@ -40,6 +41,7 @@ struct Sample {
     resident_tools: u64,
     sessions: u64,
     policy_version: u64,
+    extent: Option<LogExtent>,
 }
 
 /// Answers scrapes until it is stopped, one at a time: each asks every writer how things stand, and however many ask,
@@ -92,6 +94,7 @@ impl Listener for Scrapers {
 pub async fn mirror(engine: &Engine, metrics: &Metrics) {
     let mut looks = JoinSet::new();
     for (id, handle) in engine.namespaces() {
+        let extent = engine.journal().extent(&id);
         let look = move |namespace: &Namespace| Sample {
             namespace: id,
             figures: namespace.figures().clone(),
@@ -99,6 +102,7 @@ pub async fn mirror(engine: &Engine, metrics: &Metrics) {
             resident_tools: namespace.pool().members().len() as u64,
             sessions: namespace.n_open() as u64,
             policy_version: namespace.policy_version(),
+            extent,
         };
         looks.spawn(async move { tokio::time::timeout(LOOK, handle.look(look)).await });
     }
@@ -117,6 +121,8 @@ pub async fn mirror(engine: &Engine, metrics: &Metrics) {
             resident_tools: sample.resident_tools,
             sessions: sample.sessions,
             policy_version: sample.policy_version,
+            log_bytes: sample.extent.map_or(0, |extent| extent.bytes),
+            log_begin_at: sample.extent.map(|extent| extent.begin_at),
         })
         .collect();
     metrics.mirror(engine.clock().now(), &samples);

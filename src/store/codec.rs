@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use crate::core::definition::{Definition, Json};
     use crate::core::event::{
-        Admitted, Diagnosis, MoveCause, SessionClosed, ToolMoved, ToolState, ToolsRegistered, Word,
+        Admitted, Diagnosis, Flag, MoveCause, SessionClosed, ToolMoved, ToolState, ToolsRegistered, WaitCause, Word,
     };
     use crate::core::ids::{Digest, ToolId, Version};
 
@@ -116,7 +116,19 @@ mod tests {
             initial_score: 0.1 + 0.2,
             derived: Default::default(),
         };
-        let admitted = Admitted { definition, version: Version(1), hash: Digest::of(b""), measured_tokens: 41 };
+        let admitted = Admitted {
+            definition,
+            version: Version(1),
+            hash: Digest::of(b""),
+            measured_tokens: 41,
+            flags: vec![Flag {
+                rule: "link".into(),
+                field: "description".into(),
+                description: "a URL".into(),
+                accepted: String::new(),
+            }],
+            waits: Some(WaitCause::Flagged),
+        };
         let registered = Event::ToolsRegistered(ToolsRegistered {
             request_id: "r".into(),
             actor: "operator".into(),
@@ -124,6 +136,7 @@ mod tests {
             notes: Vec::new(),
             complete_sources: Default::default(),
             listed: Default::default(),
+            no_longer_waiting: Default::default(),
         });
         let row = EventRow::of(&registered).unwrap();
         assert_eq!(event(row.kind(), row.body()).unwrap(), registered);

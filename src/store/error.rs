@@ -48,6 +48,25 @@ pub enum StoreError {
         /// What, and where.
         detail: String,
     },
+    /// The log was cut while somebody read it from before the cut.
+    #[error("the log was cut to begin at {begin} while it was being read: read it again")]
+    Cut {
+        /// Where it begins now.
+        begin: Seq,
+    },
+    /// The log was cut, and no snapshot can be read of what it was before.
+    #[error(
+        "namespace {namespace} cannot be recovered: its log begins at {begin}, and {reason}: \
+         start the toolcrib that wrote it, or restore a backup"
+    )]
+    BeginningLost {
+        /// Whose log.
+        namespace: NamespaceId,
+        /// Its first record.
+        begin: Seq,
+        /// What is wrong with the snapshots.
+        reason: String,
+    },
     /// A later toolcrib made the file. It was left alone.
     #[error(
         "the database has schema {found}, but up to {known} is known here: start a newer toolcrib, or name another file"
@@ -96,9 +115,10 @@ impl StoreError {
     /// Returns whether the same units may be tried again: the transaction left nothing, and the obstacle can go away.
     pub fn is_passing(&self) -> bool {
         match self {
-            Self::Full | Self::Busy | Self::NotWritable { .. } | Self::Gone { .. } => true,
+            Self::Full | Self::Busy | Self::NotWritable { .. } | Self::Gone { .. } | Self::Cut { .. } => true,
             Self::Indeterminate { .. }
             | Self::Corrupt { .. }
+            | Self::BeginningLost { .. }
             | Self::Newer { .. }
             | Self::Foreign { .. }
             | Self::InUse { .. }
@@ -109,7 +129,7 @@ impl StoreError {
     }
 
     /// Wraps whatever has no variant of its own.
-    pub(super) fn other(source: impl Error + Send + Sync + 'static) -> Self {
+    pub(crate) fn other(source: impl Error + Send + Sync + 'static) -> Self {
         Self::Other { source: Arc::new(source) }
     }
 }

@@ -7,8 +7,11 @@
 //! The one thing to know before editing: SQLite up to 3.51.2 can damage a WAL when two connections meet at its reset,
 //! so opening checks the version, and only the write connection ever makes a checkpoint.
 
+mod backup;
+mod erase;
 mod faults;
 mod reader;
+mod retention;
 #[cfg(test)]
 mod tests;
 
@@ -25,9 +28,10 @@ use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior, params};
 
 use super::codec::{self, EventRow};
 use super::migrations::{self, Schema};
-use super::{Log, StoreError, Unit};
+use super::{ErasedSession, Log, LogExtent, Retention, StoreError, Unit};
 use crate::core::ids::{NamespaceId, Seq, UnixMillis};
 
+pub use backup::{BackupError, Copied, backup, restore};
 use faults::{Fault, read_fault, write_fault};
 pub use reader::SqliteReader;
 
@@ -75,11 +79,37 @@ pub struct SqliteLog {
     _lock: File,
 }
 
-/// A namespace's key in the tables, and its last record.
+/// A namespace's key in the tables, and how far its log reaches.
 #[derive(Clone, Copy)]
 struct LogPlace {
     key: i64,
     last: Seq,
+    begin: Seq,
+    begin_at: UnixMillis,
+    bytes: u64,
+    older_snapshot: Option<Seq>,
+}
+
+impl LogPlace {
+    /// The place of a namespace without a record.
+    fn new(key: i64) -> Self {
+        Self { key, last: Seq(0), begin: Seq(1), begin_at: UnixMillis::default(), bytes: 0, older_snapshot: None }
+    }
+
+    /// Counts a row that was appended.
+    fn count(&mut self, at: UnixMillis, bytes: usize) {
+        if self.last.next() == self.begin {
+            self.begin_at = at;
+        }
+        self.last = self.last.next();
+        self.bytes += bytes as u64;
+    }
+
+    fn write_bytes(&self, transaction: &Transaction<'_>) -> rusqlite::Result<()> {
+        let mut update = transaction.prepare_cached("UPDATE namespaces SET log_bytes = ?2 WHERE id = ?1")?;
+        update.execute(params![self.key, self.bytes.cast_signed()])?;
+        Ok(())
+    }
 }
 
 impl Log for SqliteLog {
@@ -109,8 +139,44 @@ impl Log for SqliteLog {
                 return Err(StoreError::OutOfOrder { namespace: namespace.clone(), last, found: seq });
             }
         };
-        write_snapshot(&mut self.connection, place.key, seq, at, body)
-            .map_err(|error| write_fault(error.into(), &self.connection, &self.path))
+        let older = write_snapshot(&mut self.connection, place.key, seq, at, body)
+            .map_err(|error| write_fault(error.into(), &self.connection, &self.path))?;
+        self.places.insert(namespace.clone(), LogPlace { older_snapshot: older, ..place });
+        Ok(())
+    }
+
+    fn cut(&mut self, namespace: &NamespaceId, keep: &Retention) -> Result<(), StoreError> {
+        self.check_in_place()?;
+        let Some(place) = self.places.get(namespace) else { return Ok(()) };
+        let place = retention::cut(&mut self.connection, *place, keep)
+            .map_err(|fault| write_fault(fault, &self.connection, &self.path))?;
+        self.places.insert(namespace.clone(), place);
+        Ok(())
+    }
+
+    fn extents(&self) -> BTreeMap<NamespaceId, LogExtent> {
+        let extent = |place: &LogPlace| LogExtent {
+            begin: place.begin,
+            begin_at: place.begin_at,
+            bytes: place.bytes,
+            older_snapshot: place.older_snapshot,
+        };
+        self.places.iter().map(|(namespace, place)| (namespace.clone(), extent(place))).collect()
+    }
+
+    fn erase(&mut self, erased: &ErasedSession) -> Result<(), StoreError> {
+        self.check_in_place()?;
+        let namespace = &erased.unit.namespace;
+        let Some(place) = self.places.get(namespace) else { return Ok(()) };
+        let place = erase::erase(&mut self.connection, *place, erased)
+            .map_err(|fault| write_fault(fault, &self.connection, &self.path))?;
+        self.places.insert(namespace.clone(), place);
+        Ok(())
+    }
+
+    fn rewrite(&mut self) -> Result<(), StoreError> {
+        self.check_in_place()?;
+        erase::rewrite(&self.connection).map_err(|fault| write_fault(fault, &self.connection, &self.path))
     }
 
     fn drop_queries_before(&mut self, namespace: &NamespaceId, at: UnixMillis) -> Result<u64, StoreError> {
@@ -246,7 +312,7 @@ fn configure(connection: &Connection) -> Result<(), Fault> {
     connection.pragma_update(None, "journal_size_limit", WAL_LIMIT_BYTES)?;
     connection.pragma_update(None, "foreign_keys", true)?;
     connection.pragma_update(None, "mmap_size", 0)?;
-    // Erased queries are overwritten with zeros, not only unlinked.
+    // What is erased is overwritten with zeros, not only unlinked; `erase::rewrite` sees to the copies that this leaves.
     connection.pragma_update(None, "secure_delete", true)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     // After an error of which nobody knows what reached the disk, closing must not write either.
@@ -254,17 +320,28 @@ fn configure(connection: &Connection) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Reads where every namespace's log ends.
+/// Reads how far every namespace's log reaches.
 fn read_places(connection: &Connection) -> rusqlite::Result<BTreeMap<NamespaceId, LogPlace>> {
-    let mut statement = connection
-        .prepare("SELECT id, name, (SELECT max(seq) FROM events WHERE namespace = namespaces.id) FROM namespaces")?;
+    let mut statement = connection.prepare(
+        "SELECT id, name, (SELECT max(seq) FROM events WHERE namespace = namespaces.id), log_begin, log_bytes
+                  FROM namespaces",
+    )?;
     let mut rows = statement.query([])?;
     let mut places = BTreeMap::new();
     while let Some(row) = rows.next()? {
         let name: String = row.get(1)?;
         let last: Option<i64> = row.get(2)?;
-        let last = Seq(last.unwrap_or(0).cast_unsigned());
-        places.insert(NamespaceId::new(name), LogPlace { key: row.get(0)?, last });
+        let key = row.get(0)?;
+        let begin = Seq(row.get::<_, i64>(3)?.cast_unsigned());
+        let place = LogPlace {
+            key,
+            last: Seq(last.unwrap_or(0).cast_unsigned()),
+            begin,
+            begin_at: retention::read_stamp(connection, key, begin)?,
+            bytes: row.get::<_, i64>(4)?.cast_unsigned(),
+            older_snapshot: retention::read_older_snapshot(connection, key)?,
+        };
+        places.insert(NamespaceId::new(name), place);
     }
     Ok(places)
 }
@@ -279,12 +356,14 @@ fn append_all(
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let mut reached = BTreeMap::new();
     for unit in units {
-        let mut place = match reached.get(&unit.namespace).or_else(|| places.get(&unit.namespace)) {
+        let place = match reached.get(&unit.namespace).or_else(|| places.get(&unit.namespace)) {
             Some(place) => *place,
-            None => LogPlace { key: insert_namespace(&transaction, &unit.namespace)?, last: Seq(0) },
+            None => LogPlace::new(insert_namespace(&transaction, &unit.namespace)?),
         };
-        place.last = append_unit(&transaction, place, unit)?;
-        reached.insert(unit.namespace.clone(), place);
+        reached.insert(unit.namespace.clone(), append_unit(&transaction, place, unit)?);
+    }
+    for place in reached.values() {
+        place.write_bytes(&transaction)?;
     }
     transaction.commit()?;
     Ok(reached)
@@ -295,25 +374,25 @@ fn insert_namespace(transaction: &Transaction<'_>, namespace: &NamespaceId) -> r
     Ok(transaction.last_insert_rowid())
 }
 
-/// Inserts a unit's rows and returns its last seq.
-fn append_unit(transaction: &Transaction<'_>, place: LogPlace, unit: &Unit) -> Result<Seq, Fault> {
+/// Inserts a unit's rows and returns how far the log reaches then.
+fn append_unit(transaction: &Transaction<'_>, mut place: LogPlace, unit: &Unit) -> Result<LogPlace, Fault> {
     let mut insert = transaction.prepare_cached(
         "INSERT INTO events (namespace, seq, at_ms, kind, cause, body) VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
     )?;
-    let mut last = place.last;
-    let mut cause = last.next();
+    let mut cause = place.last.next();
     for record in &unit.records {
+        let last = place.last;
         if record.seq != last.next() {
             let namespace = unit.namespace.clone();
             return Err(StoreError::OutOfOrder { namespace, last, found: record.seq }.into());
         }
-        last = record.seq;
         if record.event.is_cause() {
             cause = record.seq;
         }
         let row = EventRow::of(&record.event).map_err(StoreError::other)?;
-        let (seq, cause) = (last.0.cast_signed(), cause.0.cast_signed());
+        let (seq, cause) = (record.seq.0.cast_signed(), cause.0.cast_signed());
         insert.execute(params![place.key, seq, record.at.0, row.kind(), cause, row.body()])?;
+        place.count(record.at, row.body().len());
     }
     if let Some(note) = &unit.query {
         let body = codec::query_text(&note.body).map_err(StoreError::other)?;
@@ -321,16 +400,17 @@ fn append_unit(transaction: &Transaction<'_>, place: LogPlace, unit: &Unit) -> R
             .prepare_cached("INSERT INTO queries (namespace, seq, session, at_ms, body) VALUES (?1, ?2, ?3, ?4, ?5)")?
             .execute(params![place.key, note.seq.0.cast_signed(), note.session.as_str(), note.at.0, body])?;
     }
-    Ok(last)
+    Ok(place)
 }
 
+/// Writes a snapshot and returns the last record in the one before it.
 fn write_snapshot(
     connection: &mut Connection,
     key: i64,
     seq: Seq,
     at: UnixMillis,
     body: &[u8],
-) -> rusqlite::Result<()> {
+) -> rusqlite::Result<Option<Seq>> {
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
     transaction
         .prepare_cached("INSERT OR REPLACE INTO snapshots (namespace, seq, at_ms, body) VALUES (?1, ?2, ?3, ?4)")?
@@ -341,7 +421,9 @@ fn write_snapshot(
              (SELECT seq FROM snapshots WHERE namespace = ?1 ORDER BY seq DESC LIMIT ?2)",
         )?
         .execute(params![key, SNAPSHOTS_KEPT])?;
-    transaction.commit()
+    let older = retention::read_older_snapshot(&transaction, key)?;
+    transaction.commit()?;
+    Ok(older)
 }
 
 fn drop_queries(connection: &Connection, key: i64, before: UnixMillis) -> rusqlite::Result<u64> {

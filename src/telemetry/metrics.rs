@@ -88,6 +88,10 @@ families! {
     TRANSITIONS = counter("toolcrib_transitions_total", "Tools that moved, by the state they went to and why");
     ADMISSIONS = counter("toolcrib_admissions_total", "Tools that went through admission, by what it said");
     FINDINGS = counter("toolcrib_admission_findings_total", "Rules broken and flags raised at admission, by group");
+    EMPTY_SOURCES = counter(
+        "toolcrib_empty_sources_total",
+        "Sources that an import left without a tool: it listed none, or none of those listed is in"
+    );
     POLICY_INFO = gauge("toolcrib_policy_info", "1, with the version of the policy in force");
 
     // Sessions and outcomes.
@@ -100,6 +104,8 @@ families! {
     LOG_BATCH = histogram("toolcrib_log_batch_events", BATCH, "Events in a batch");
     LOG_QUEUE = gauge("toolcrib_log_queue_events", "Events that wait for the disk");
     LOG_LOST = counter("toolcrib_log_lost_events_total", "Answered or acknowledged events that did not reach the disk");
+    LOG_BYTES = gauge("toolcrib_log_bytes", "Bytes of the events that are kept, without the audit of what was cut");
+    LOG_AGE = gauge("toolcrib_log_age_seconds", "Age of the oldest event that is kept, that audit aside");
     STORE_WRITABLE = gauge("toolcrib_store_writable", "1 while the store takes writes, else 0");
     SNAPSHOT_AGE = gauge(
         "toolcrib_snapshot_age_seconds",
@@ -131,10 +137,12 @@ pub enum Shed {
     LogBuffer,
     /// Sessions open at once.
     Sessions,
+    /// Watches at once.
+    Watches,
 }
 
 impl Word for Shed {
-    const ALL: &'static [Self] = &[Self::Requests, Self::Connections, Self::LogBuffer, Self::Sessions];
+    const ALL: &'static [Self] = &[Self::Requests, Self::Connections, Self::LogBuffer, Self::Sessions, Self::Watches];
 
     fn as_str(self) -> &'static str {
         match self {
@@ -142,6 +150,7 @@ impl Word for Shed {
             Self::Connections => "connections",
             Self::LogBuffer => "log_buffer",
             Self::Sessions => "sessions",
+            Self::Watches => "watches",
         }
     }
 }
@@ -178,6 +187,7 @@ struct Inner {
     grpc: Arc<Grpc>,
     shed: Counters<Shed>,
     findings: Counters<FindingGroup>,
+    empty_sources: Counter,
     log_commit: Histogram,
     log_batch: Histogram,
     log_queue: Gauge,
@@ -222,6 +232,7 @@ impl Metrics {
             grpc: Arc::new(Grpc::new(&recorder)),
             shed: Counters::new(r, &SHED, &[], "reason"),
             findings: Counters::new(r, &FINDINGS, &[], "group"),
+            empty_sources: EMPTY_SOURCES.count(r, &[]),
             log_commit: LOG_COMMIT.spread(r, &[]),
             log_batch: LOG_BATCH.spread(r, &[]),
             log_queue: LOG_QUEUE.level(r, &[]),
@@ -283,6 +294,11 @@ impl Metrics {
         for finding in findings {
             self.0.findings.add(FindingGroup::of(finding), 1);
         }
+    }
+
+    /// Counts sources that an import left without a tool.
+    pub fn empty_sources(&self, n: usize) {
+        self.0.empty_sources.increment(n as u64);
     }
 
     /// Records a batch of events that reached the disk.

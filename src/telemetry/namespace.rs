@@ -18,7 +18,7 @@ use crate::core::event::{
 };
 use crate::core::figures::Figures;
 use crate::core::ids::{NamespaceId, UnixMillis};
-use crate::core::lifecycle::transition;
+use crate::core::lifecycle::{Past, transition};
 
 /// A namespace at one moment, as `/metrics` shows it.
 pub struct NamespaceSample<'a> {
@@ -34,6 +34,10 @@ pub struct NamespaceSample<'a> {
     pub sessions: u64,
     /// Version of its policy.
     pub policy_version: u64,
+    /// Bytes of the events in its log.
+    pub log_bytes: u64,
+    /// The stamp of the oldest of them; `None` where there is none on disk yet.
+    pub log_begin_at: Option<UnixMillis>,
 }
 
 /// Records what happens in one namespace. Cheap to call: every series is held.
@@ -103,6 +107,8 @@ pub(super) struct Series {
     tools: Vec<(ToolState, Gauge)>,
     resident_tools: Gauge,
     sessions: Gauge,
+    log_bytes: Gauge,
+    log_age: Gauge,
     policy_version: AtomicU64,
     presence_ratio: Gauge,
     injection_share_ratio: Gauge,
@@ -145,6 +151,8 @@ impl Series {
             tools: ToolState::ALL.iter().map(|state| (*state, tools(*state))).collect(),
             resident_tools: level(&names::RESIDENT_TOOLS),
             sessions: level(&names::SESSIONS),
+            log_bytes: level(&names::LOG_BYTES),
+            log_age: level(&names::LOG_AGE),
             policy_version: AtomicU64::new(0),
             presence_ratio: level(&names::PRESENCE_RATIO),
             injection_share_ratio: level(&names::INJECTION_SHARE_RATIO),
@@ -189,6 +197,9 @@ impl Series {
         }
         self.resident_tools.set(samples.iter().map(|sample| sample.resident_tools).sum::<u64>() as f64);
         self.sessions.set(samples.iter().map(|sample| sample.sessions).sum::<u64>() as f64);
+        self.log_bytes.set(samples.iter().map(|sample| sample.log_bytes).sum::<u64>() as f64);
+        let begin_at = samples.iter().filter_map(|sample| sample.log_begin_at).min();
+        self.log_age.set(begin_at.map_or(0.0, |begin_at| (now.0 - begin_at.0) as f64 / 1e3));
         let version = samples.iter().map(|sample| sample.policy_version).max().unwrap_or(0);
         self.policy_version.store(version, Ordering::Relaxed);
 
@@ -206,8 +217,13 @@ fn possible_moves() -> BTreeSet<(ToolState, MoveCause)> {
     let mut moves = BTreeSet::new();
     for cause in MoveCause::ALL {
         for old in olds() {
-            for before_withdrawal in ToolState::ALL {
-                moves.extend(transition(old, *cause, *before_withdrawal).map(|new| (new, *cause)));
+            for before_withdrawal in ToolState::ALL.iter().copied() {
+                for is_approved in [false, true] {
+                    let past = Past { before_withdrawal, is_approved };
+                    // What stays where it is is no transition.
+                    let new = transition(old, *cause, past).filter(|new| old != Some(*new));
+                    moves.extend(new.map(|new| (new, *cause)));
+                }
             }
         }
     }

@@ -12,7 +12,7 @@ use tempfile::TempDir;
 const CATALOG: &str = r#"{"name":"github__create_issue","description":"Creates an issue in a repository. Use it to report a bug.","input_schema":{"type":"object","properties":{"title":{"type":"string","description":"Title of the issue"}},"required":["title"]}}
 {"name":"github__list_branches","description":"Lists the branches of a repository.","input_schema":{"type":"object","properties":{"repo":{"type":"string"}}}}
 {"name":"fs__read_file","description":"Reads a text file from the disk.","input_schema":{"type":"object","properties":{"path":{"type":"string"}}}}
-{"name":"nothing_said","input_schema":{"type":"object"}}
+{"name":"fs__nothing_said","input_schema":{"type":"object"}}
 "#;
 
 const DEFINITION: &str = r#"{"source":"fs","name":"cat","summary":"Shows the content of a file","when_to_use":"to look into a text file","keywords":["read","print"],"size_tokens":32,"description":"Shows a file.","input_schema":{"type":"object","properties":{"path":{"type":"string"}},"required":["path"]}}"#;
@@ -128,12 +128,17 @@ fn every_answer_is_one_json_object() {
     let mut daemon = Serve::start();
     fs::write(daemon.dir.path().join("tools.jsonl"), CATALOG).expect("a catalog");
     fs::write(daemon.dir.path().join("cat.json"), DEFINITION).expect("a definition");
+    let changed = DEFINITION.replacen("\"summary\":\"", "\"summary\":\"Now ", 1);
+    assert_ne!(changed, DEFINITION);
+    fs::write(daemon.dir.path().join("changed.json"), changed).expect("a definition");
     let imported = daemon.json("import tools.jsonl");
     assert_eq!(imported["files"][0]["refused"], 1, "{imported}");
     let plan = daemon.json("plan --query branches");
     assert_eq!(plan["session"]["closed"], true, "{plan}");
     for change in [
         "tool register cat.json",
+        "policy set admission.pin_definitions=true",
+        "tool register changed.json",
         "tool pin github/create_issue",
         "tool unpin github__create_issue",
         "tool quarantine read_file --reason broken",
@@ -149,14 +154,24 @@ fn every_answer_is_one_json_object() {
         "check-config",
         "tool list --state active",
         "tool show create_issue",
+        "tool show fs/cat --waiting",
+        "tool diff fs/cat",
+        "tool list --waiting",
+        "tool list --flagged",
         "tool history",
         "session list",
         "plan --session s1 --query issue --present a,b",
         "request create_issue --session s1",
+        "explain --session s1 --query issue --tool read_file --limit 3",
         "session show s1 --pieces",
         "session refresh s1",
         "policy get",
+        "policy get plan --origin --reasons",
+        "policy reference",
         "stats --all",
+        "stats tools",
+        "stats tools --order density --all",
+        "tool history --all",
         "traffic export --demand --tools t.jsonl -o d.jsonl",
         "traffic export --events -o e.jsonl",
         "replay --events e.jsonl",
@@ -169,6 +184,62 @@ fn every_answer_is_one_json_object() {
         assert!(!for_people.stdout.is_empty(), "{look}");
     }
     daemon.json("session close s1");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn explain_says_in_its_first_line_why_a_tool_is_not_issued() {
+    let mut daemon = Serve::start();
+    fs::write(daemon.dir.path().join("tools.jsonl"), CATALOG).expect("a catalog");
+    daemon.run("import tools.jsonl");
+    daemon.run("tool quarantine read_file --reason broken");
+    let explained = daemon.run("explain --query read --tool read_file");
+    let text = String::from_utf8(explained.stdout).expect("text");
+    let first = text.lines().next().expect("a line");
+    assert!(
+        first.starts_with("fs__read_file is not issued: quarantined: is out of order at the moment, since 2"),
+        "{text}"
+    );
+    assert!(first.contains("(quarantined_by_hand: broken)"), "{text}");
+    assert!(text.contains("next: mend it, then: toolcrib tool repair fs/read_file"), "{text}");
+    assert!(text.contains("left out      1 quarantined (1 match)"), "{text}");
+    let unknown = daemon.run("explain --query read --tool raed_file");
+    assert_eq!(unknown.status.code(), Some(1));
+    let text = String::from_utf8(unknown.stdout).expect("text");
+    assert!(text.starts_with("raed_file is not issued: unknown: no such tool is registered.\n"), "{text}");
+    assert!(text.contains("Nearest: fs__read_file"), "{text}");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+#[test]
+fn watch_prints_a_line_for_each_event_and_ends_well_when_interrupted() {
+    let mut daemon = Serve::start();
+    fs::write(daemon.dir.path().join("tools.jsonl"), CATALOG).expect("a catalog");
+    daemon.run("import tools.jsonl");
+    let mut watching = toolcrib(daemon.dir.path())
+        .args(["watch", "--json", "--after", "1", "--addr", &daemon.addr])
+        .stdout(Stdio::piped())
+        .spawn()
+        .expect("a watch");
+    let mut lines = BufReader::new(watching.stdout.take().expect("its lines")).lines();
+    let mut next = || -> Value {
+        let line = lines.next().expect("it goes on").expect("a line");
+        serde_json::from_str(&line).unwrap_or_else(|error| panic!("{line}: {error}"))
+    };
+    assert_eq!(next()["kind"], "started");
+    let admitted = next();
+    assert_eq!((&admitted["kind"], &admitted["event"]["total"]), (&"admissions".into(), &3.into()), "{admitted}");
+    daemon.run("tool retire read_file");
+    let retired = loop {
+        let event = next();
+        if event["event"]["new_state"] == "retired" {
+            break event;
+        }
+    };
+    assert_eq!(retired["event"]["sequence"], retired["sequence"], "{retired}");
+    let kill = format!("kill -INT {}", watching.id());
+    assert!(Command::new("sh").args(["-c", &kill]).status().expect("a shell").success());
+    assert_eq!(watching.wait().expect("an end").code(), Some(0));
     assert_eq!(daemon.stop(), Some(0));
 }
 
@@ -186,6 +257,62 @@ fn refusal_says_every_field_and_ends_with_1() {
     assert!(unknown.stdout.is_empty());
     let said: Value = serde_json::from_slice(&unknown.stderr).expect("an object");
     assert_eq!(said["error"]["reason"], "unknown_namespace");
+    assert_eq!(daemon.stop(), Some(0));
+}
+
+/// Programs read standard error too: wrong usage used to come as text whatever was asked for.
+#[test]
+fn wrong_usage_is_json_where_json_was_asked_for() {
+    let dir = tempfile::tempdir().expect("a throw-away folder");
+    let run = |line: &str| toolcrib(dir.path()).args(line.split(' ')).output().expect("an end");
+    for line in ["tool show --json", "--json nonsense", "stats --top many --json"] {
+        let output = run(line);
+        assert_eq!((output.status.code(), output.stdout.len()), (Some(2), 0), "{line}");
+        let said: Value = serde_json::from_slice(&output.stderr).unwrap_or_else(|error| panic!("{line}: {error}"));
+        assert_eq!(said["error"]["reason"], "usage", "{line}");
+        let is_said = |name: &str| said["error"][name].as_str().is_some_and(|text| !text.is_empty());
+        assert!(is_said("message") && is_said("next"), "{line}: {said}");
+    }
+    let text = run("tool show");
+    assert_eq!(text.status.code(), Some(2));
+    assert!(stderr(&text).starts_with("error: "), "{}", stderr(&text));
+    for line in ["--help", "tool --help --json", "--version"] {
+        assert_eq!(run(line).status.code(), Some(0), "{line}");
+    }
+}
+
+#[test]
+fn completions_and_the_policy_reference_need_no_daemon() {
+    let dir = tempfile::tempdir().expect("a throw-away folder");
+    for (line, holds) in [("completions bash", "policy"), ("policy reference", "`hot_pool.slots`")] {
+        let output = toolcrib(dir.path()).args(line.split(' ')).output().expect("an end");
+        assert_eq!(output.status.code(), Some(0), "{line}: {}", stderr(&output));
+        assert!(String::from_utf8_lossy(&output.stdout).contains(holds), "{line}");
+    }
+}
+
+/// One rule for both: a thing that was asked about and refused ends with 1.
+#[test]
+fn import_fails_by_file_and_register_by_definition() {
+    let mut daemon = Serve::start();
+    let write = |name: &str, text: &str| fs::write(daemon.dir.path().join(name), text).expect("a file");
+    write("tools.jsonl", CATALOG);
+    write("refused.jsonl", "{\"name\":\"nothing_said\",\"input_schema\":{\"type\":\"object\"}}\n");
+    write("cat.json", DEFINITION);
+    write("both.json", &format!("[{DEFINITION},{{\"source\":\"fs\",\"name\":\"dog\"}}]"));
+    for (line, code) in [
+        ("import tools.jsonl", 0),
+        ("import tools.jsonl", 0),
+        ("import refused.jsonl", 1),
+        ("import tools.jsonl refused.jsonl", 1),
+        ("import missing.jsonl", 1),
+        ("tool register cat.json", 0),
+        ("tool register cat.json", 0),
+        ("tool register both.json", 1),
+    ] {
+        let output = daemon.run(line);
+        assert_eq!(output.status.code(), Some(code), "{line}: {}", stderr(&output));
+    }
     assert_eq!(daemon.stop(), Some(0));
 }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use serde_json::Value;
 use toolcrib::core::ids::ToolId;
-use toolcrib::core::planning::left_out;
+use toolcrib::core::planning::double_of;
 use toolcrib::core::retrieval::{Query, Ranked};
 use toolcrib::core::view::View;
 use toolcrib::import::{self, Shape};
@@ -65,7 +65,7 @@ fn recall(set: &Set, share: f64) -> (f64, f64) {
             if issued.len() == M {
                 break;
             }
-            match left_out(&view, ranked, &issued) {
+            match double_of(&view, ranked, &issued) {
                 Some(_) => n_left_out += 1,
                 None => issued.push(ranked),
             }

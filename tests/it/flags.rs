@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use toolcrib::core::admission::{self, Checked, ViolationCode};
 use toolcrib::core::definition::{Definition, Json};
+use toolcrib::core::event::Word;
 use toolcrib::core::ids::{NamespaceId, ToolId};
 use toolcrib::core::namespace::Namespace;
 use toolcrib::core::namespace::commands::{Admission, Batch, Registration};

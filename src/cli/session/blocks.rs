@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use super::super::output::{Column, count, facts, percent, ratio, table, word};
-use crate::proto::{Block, Offer, PendingChange, Piece, Tokens};
+use crate::proto::{Block, Exclusion, Offer, PendingChange, Piece, Tokens};
 
 /// Writes a block in short: what it is, what it costs, what can be called from it.
 pub(in crate::cli) fn describe(block: &Block) -> String {
@@ -73,6 +73,12 @@ pub(in crate::cli) fn describe_pieces(pieces: &[Piece]) -> String {
         let _ = write!(text, "\n--- {place}, {} tokens\n{}\n", count(piece.tokens), content.trim_end());
     }
     text
+}
+
+/// Writes tools that were left out, each with the reason.
+pub(in crate::cli) fn describe_exclusions(exclusions: &[Exclusion]) -> String {
+    let one = |exclusion: &Exclusion| format!("{} ({})", exclusion.name, exclusion.detail);
+    exclusions.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 /// Writes changes that wait for a refresh, or that one brought.

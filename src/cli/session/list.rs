@@ -65,5 +65,6 @@ fn describe(sessions: &[SessionRecord], total: u32) -> String {
         Column::Left("block"),
     ];
     let table = table(&columns, rows.collect(), "no session is open");
-    format!("{table}\n{} of {} sessions\n", count(sessions.len()), count(total))
+    let rest = if sessions.len() < total as usize { "; --limit shows more" } else { "" };
+    format!("{table}\n{} of {} sessions{rest}\n", count(sessions.len()), count(total))
 }

@@ -21,7 +21,7 @@ pub(super) struct Args {
 pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     let remote = shell.connect().await?;
     let namespace = remote.namespace.clone();
-    let ask = GetSessionRequest { namespace: namespace.clone(), session_id: args.session.clone() };
+    let ask = GetSessionRequest { namespace: namespace.clone(), session_id: args.session.clone(), ended: false };
     let now = remote.sessions().get_session(ask).await?.into_inner();
     let request = RefreshSessionRequest {
         namespace,

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{find, list};
 use crate::cli::remote::new_request_id;
 use crate::cli::{DONE, Shell, json};
-use crate::proto::{ChangeToolRequest, ToolAction};
+use crate::proto::{ChangeToolRequest, ChangeToolResponse, ToolAction, ToolRecord};
 
 #[derive(clap::Subcommand)]
 pub(super) enum Command {
@@ -54,21 +54,44 @@ impl Command {
 /// Moves the tool and prints where it stands now.
 pub(super) async fn run(command: Command, shell: &Shell) -> anyhow::Result<u8> {
     let (action, args) = command.into_parts();
+    let changed = change(shell, &args.name, action, args.reason, String::new()).await?;
+    let record = changed.record.clone().unwrap_or_default();
+    print(shell, &changed, &describe(&record))
+}
+
+/// Asks for a change of a tool.
+pub(super) async fn change(
+    shell: &Shell,
+    name: &str,
+    action: ToolAction,
+    reason: String,
+    hash: String,
+) -> anyhow::Result<ChangeToolResponse> {
     let remote = shell.connect().await?;
     let request = ChangeToolRequest {
         namespace: remote.namespace.clone(),
-        tool: Some(find::find(&remote, &args.name).await?),
+        tool: Some(find::find(&remote, name).await?),
         action: action.into(),
-        reason: args.reason,
+        reason,
         request_id: new_request_id(),
+        hash,
     };
-    let changed = remote.registry().change_tool(request).await?.into_inner();
-    let record = changed.record.unwrap_or_default();
+    Ok(remote.registry().change_tool(request).await?.into_inner())
+}
+
+/// Prints what became of a tool.
+pub(super) fn print(shell: &Shell, changed: &ChangeToolResponse, text: &str) -> anyhow::Result<u8> {
+    let record = changed.record.as_ref().map(json::tool_record);
+    shell.print(&json!({ "record": record, "durable": changed.durable }), text)?;
+    Ok(DONE)
+}
+
+/// Says where a tool stands.
+pub(super) fn describe(record: &ToolRecord) -> String {
     let mut text = format!("{} is {}", json::tool_name(record.tool.as_ref()), json::state(record.state()));
-    let place = list::place(&record);
+    let place = list::place(record);
     if !place.is_empty() {
         text.push_str(&format!(", {place}"));
     }
-    shell.print(&json!({ "record": json::tool_record(&record), "durable": changed.durable }), &text)?;
-    Ok(DONE)
+    text
 }

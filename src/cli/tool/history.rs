@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::find;
-use crate::cli::output::{Column, table};
+use crate::cli::output::{Column, count, table};
 use crate::cli::{DONE, Shell, json};
 use crate::proto::{ListTransitionsRequest, Transition};
 
@@ -19,6 +19,9 @@ pub(super) struct Args {
     /// At most this many
     #[arg(long, value_name = "N", default_value_t = 50)]
     limit: usize,
+    /// All of them
+    #[arg(long, conflicts_with = "limit")]
+    all: bool,
 }
 
 /// Prints the transitions.
@@ -28,27 +31,30 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         Some(name) => Some(find::find(&remote, name).await?),
         None => None,
     };
+    let limit = if args.all { usize::MAX } else { args.limit };
     let mut request = ListTransitionsRequest {
         namespace: remote.namespace.clone(),
         tool,
-        page_size: u32::try_from(args.limit.clamp(1, PAGE))?,
+        page_size: u32::try_from(limit.clamp(1, PAGE))?,
         page_token: String::new(),
     };
     let mut transitions = Vec::new();
-    while transitions.len() < args.limit {
+    let has_more = loop {
         let page = remote.registry().list_transitions(request.clone()).await?.into_inner();
         transitions.extend(page.transitions);
-        if page.next_page_token.is_empty() {
-            break;
+        let is_last = page.next_page_token.is_empty();
+        if is_last || transitions.len() >= limit {
+            break !is_last || transitions.len() > limit;
         }
         request.page_token = page.next_page_token;
-    }
-    transitions.truncate(args.limit);
-    shell.print(&json!({ "transitions": json::list(&transitions, json::transition) }), &describe(&transitions))?;
+    };
+    transitions.truncate(limit);
+    let value = json!({ "transitions": json::list(&transitions, json::transition), "has_more": has_more });
+    shell.print(&value, &describe(&transitions, has_more))?;
     Ok(DONE)
 }
 
-fn describe(transitions: &[Transition]) -> String {
+fn describe(transitions: &[Transition], has_more: bool) -> String {
     let mut rows = Vec::new();
     let mut diagnoses = String::new();
     for transition in transitions {
@@ -69,5 +75,21 @@ fn describe(transitions: &[Transition]) -> String {
         }
     }
     let columns = ["time", "tool", "state", "cause", "actor", "reason", "until"].map(Column::Left);
-    table(&columns, rows, "nothing has moved") + &diagnoses
+    let mut text = table(&columns, rows, "nothing has moved") + &diagnoses;
+    if has_more {
+        text.push_str(&format!("\nthe newest {} of more; --all shows them\n", count(transitions.len())));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn part_of_a_history_says_so() {
+        let moved = [Transition::default()];
+        assert!(describe(&moved, true).ends_with("\nthe newest 1 of more; --all shows them\n"));
+        assert!(!describe(&moved, false).contains("--all"));
+    }
 }

@@ -21,7 +21,14 @@ pub(super) struct Args {
     /// Only tools in these states
     #[arg(long, value_enum, value_delimiter = ',', value_name = "STATE")]
     state: Vec<State>,
+    /// Only tools with a flag that nobody accepted
+    #[arg(long)]
+    flagged: bool,
+    /// Only tools of which a version waits for approval
+    #[arg(long)]
+    waiting: bool,
     /// At most this many
+    /// At most this many; all of them where it is left out
     #[arg(long, value_name = "N")]
     limit: Option<usize>,
 }
@@ -55,7 +62,13 @@ impl State {
 pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     let remote = shell.connect().await?;
     let states = args.state.iter().map(|state| state.to_proto().into()).collect();
-    let request = ListToolsRequest { contains: args.contains, states, ..ListToolsRequest::default() };
+    let request = ListToolsRequest {
+        contains: args.contains,
+        states,
+        flagged: args.flagged,
+        waiting: args.waiting,
+        ..ListToolsRequest::default()
+    };
     let listed = all(&remote, request, args.limit).await?;
     let value = json!({ "tools": json::list(&listed.tools, json::tool_record), "total": listed.total_size });
     shell.print(&value, &describe(&listed))?;
@@ -91,6 +104,7 @@ fn describe(listed: &ListToolsResponse) -> String {
             json::tool_name(record.tool.as_ref()),
             json::state(record.state()),
             place(record).to_owned(),
+            trust(record),
             count(record.calls),
             format!("{:.2}", record.heat),
             count(record.slim_tokens),
@@ -101,13 +115,29 @@ fn describe(listed: &ListToolsResponse) -> String {
         Column::Left("tool"),
         Column::Left("state"),
         Column::Left("pool"),
+        Column::Left("trust"),
         Column::Right("calls"),
         Column::Right("heat"),
         Column::Right("tokens"),
         Column::Left("summary"),
     ];
     let table = table(&columns, rows.collect(), "no tool matches");
-    format!("{table}\n{} of {} tools\n", count(listed.tools.len()), count(listed.total_size))
+    let rest = if listed.tools.len() < listed.total_size as usize { "; without --limit all are shown" } else { "" };
+    format!("{table}\n{} of {} tools{rest}\n", count(listed.tools.len()), count(listed.total_size))
+}
+
+/// Says what somebody should look at: flags, and a version that waits.
+fn trust(record: &ToolRecord) -> String {
+    let waiting = record.waiting.as_ref();
+    let mut flags = record.flags.iter().chain(waiting.iter().flat_map(|waiting| &waiting.flags));
+    let mut words = Vec::new();
+    if flags.any(|flag| !flag.accepted) {
+        words.push("flagged".to_owned());
+    }
+    if let Some(waiting) = waiting {
+        words.push(format!("version {} waits", waiting.version));
+    }
+    words.join(", ")
 }
 
 /// Says whether a tool is in the hot pool.

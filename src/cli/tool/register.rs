@@ -20,6 +20,9 @@ use crate::proto::{Admission, AdmissionResult, RegisterToolsRequest, ToolDefinit
 const BATCH_BYTES: usize = 512 << 10;
 
 /// Register tools from a JSON object, or an array of them
+///
+/// Each definition is a thing asked about: it ends with 0 where every one came in or was there already, flagged or not,
+/// and with 1 where any one was refused.
 #[derive(clap::Args)]
 #[command(after_help = "Example: toolcrib tool register create_issue.json --dry-run\n\n\
     A tool is {\"source\",\"name\",\"summary\",\"keywords\",\"size_tokens\",\"description\",\"input_schema\"}, and where \

@@ -12,6 +12,8 @@ use crate::core::ids::ToolId;
 
 /// Most tools that are named as close.
 const NEAREST: usize = 5;
+/// Most other tools that are flagged as named in one definition.
+const MOST_NAMED: usize = 16;
 
 /// The tools beside which a definition is looked at: those of the namespace, and those that enter with it.
 pub struct Beside<'a> {
@@ -42,6 +44,9 @@ impl Beside<'_> {
         self.check_name(tool, &mut flags);
         let mut named: BTreeSet<ToolId> = BTreeSet::new();
         for Mention { field, token } in mentions {
+            if named.len() == MOST_NAMED {
+                break;
+            }
             if let Some(other) = self.other_named(tool, token)
                 && named.insert(other.clone())
             {

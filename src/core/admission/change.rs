@@ -6,7 +6,7 @@ mod schema;
 
 use serde::{Deserialize, Serialize};
 
-use crate::core::definition::{Definition, Json};
+use crate::core::definition::{Definition, DerivedField, Json};
 
 /// How far a change reaches.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
@@ -49,9 +49,14 @@ pub fn classify(old: &Definition, new: &Definition) -> Change {
         }
     };
     note("title", old.title != new.title, ChangeClass::Cosmetic);
-    note("summary", old.summary != new.summary, ChangeClass::Cosmetic);
-    note("when_to_use", old.when_to_use != new.when_to_use, ChangeClass::Cosmetic);
-    note("keywords", old.keywords != new.keywords, ChangeClass::Cosmetic);
+    // What import derived both times says nothing that the rest does not say.
+    let is_given = |field| !(old.derived.contains(&field) && new.derived.contains(&field));
+    let is_other_summary = is_given(DerivedField::Summary) && old.summary != new.summary;
+    note("summary", is_other_summary, ChangeClass::Cosmetic);
+    let is_other_use = is_given(DerivedField::WhenToUse) && old.when_to_use != new.when_to_use;
+    note("when_to_use", is_other_use, ChangeClass::Cosmetic);
+    let are_other_keywords = is_given(DerivedField::Keywords) && old.keywords != new.keywords;
+    note("keywords", are_other_keywords, ChangeClass::Cosmetic);
     note("description", old.description != new.description, ChangeClass::Cosmetic);
     // These steer rules, confirmations and what is done with results, so they are more than words.
     note("group", old.group() != new.group(), ChangeClass::Compatible);

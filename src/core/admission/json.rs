@@ -72,14 +72,34 @@ pub fn parse_json(bytes: &[u8]) -> Result<Value, JsonRefusal> {
     match (parsed, place.refusal) {
         (Ok(value), None) => Ok(value),
         (_, Some(refusal)) => Err(refusal),
-        (Err(error), None) => Err(syntax(&error)),
+        (Err(error), None) => Err(error.into()),
     }
 }
 
-fn syntax(error: &serde_json::Error) -> JsonRefusal {
-    let text = error.to_string();
-    let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
-    JsonRefusal::Syntax { line: error.line(), column: error.column(), reason }
+impl From<serde_json::Error> for JsonRefusal {
+    fn from(error: serde_json::Error) -> Self {
+        let text = error.to_string();
+        let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
+        Self::Syntax { line: error.line(), column: error.column(), reason }
+    }
+}
+
+impl JsonRefusal {
+    /// Returns the refusal with its place counted from the start of a file of which what was read is a part that begins
+    /// at byte `offset`.
+    pub fn in_file(self, file: &[u8], offset: usize) -> Self {
+        match self {
+            Self::NotUtf8 { offset: within } => Self::NotUtf8 { offset: offset + within },
+            Self::Syntax { line, column, reason } => {
+                let before = &file[..offset.min(file.len())];
+                let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
+                let column = if line == 1 { column + before.len() - line_start } else { column };
+                let line = line + before.iter().filter(|&&b| b == b'\n').count();
+                Self::Syntax { line, column, reason }
+            }
+            other => other,
+        }
+    }
 }
 
 /// Where the reader is, and what it refused: an error of `serde` carries text only.

@@ -30,111 +30,78 @@ pub use json::{JsonRefusal, parse_json};
 pub use name::{alias, fits_name, fits_source, mapped_name, mapped_source};
 
 use super::definition::{Definition, Json};
+use super::event::words;
 use super::ids::{Alias, Digest};
 use super::json_schema::push_pointer;
 use super::policy::{AdmissionPolicy, FlagRule};
 use text::Lines;
 
-/// What kind of rule a definition breaks. A closed set of stable words that programs may match.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ViolationCode {
-    /// A mandatory field is not there.
-    Missing,
-    /// A name or source of other characters or length.
-    Malformed,
-    /// A code point that no tool text may hold.
-    ForbiddenCharacter,
-    /// Fewer characters than needed.
-    TooShort,
-    /// More characters, bytes or items than allowed.
-    TooLong,
-    /// Says nothing but the tool's name.
-    OnlyTheName,
-    /// The same again, after folding.
-    Duplicate,
-    /// The size estimate is too far off.
-    SizeMismatch,
-    /// Not JSON, or not JSON that can be read safely.
-    UnreadableJson,
-    /// A schema whose root is not an object schema.
-    NotAnObject,
-    /// A schema nested too deep, with too many nodes, or too large once references are followed.
-    TooComplex,
-    /// `type` is none of the words of JSON Schema.
-    UnknownType,
-    /// A reference that is not local, leads nowhere, or only to itself.
-    BadReference,
-    /// A pattern that is too long or does not compile.
-    BadPattern,
-    /// Not a JSON Schema for another reason.
-    InvalidSchema,
-    /// More combining marks on a letter than any script needs.
-    CombiningMarks,
-    /// A space that honest text does not have.
-    UnusualSpace,
-    /// A joiner where no script needs one.
-    StrayJoiner,
-    /// Letters of look-alike scripts in one word.
-    MixedScripts,
-    /// Blanks or line breaks that push text out of sight.
-    BlankRun,
-    /// A name like another source's, up to case, separators and look-alike characters.
-    LikeAnotherName,
-    /// An order to the model.
-    Order,
-    /// A mark of a role or a turn in chat templates.
-    RoleToken,
-    /// Names a tool of another source.
-    NamesAnotherTool,
-    /// A parameter in which a model is to write down what it knows.
-    NotesParameter,
-    /// A URL.
-    Link,
-    /// An encoded blob.
-    Blob,
-    /// Puts itself before other tools.
-    Praise,
-    /// The same word over and over.
-    RepeatedWord,
+words! {
+    /// What kind of rule a definition breaks. A closed set of stable words that programs may match; docs/errors.md says
+    /// what each takes.
+    ViolationCode {
+        /// A mandatory field is not there.
+        Missing = "missing",
+        /// A name or source of other characters or length.
+        Malformed = "malformed",
+        /// A code point that no tool text may hold.
+        ForbiddenCharacter = "forbidden_character",
+        /// Fewer characters than needed.
+        TooShort = "too_short",
+        /// More characters, bytes or items than allowed.
+        TooLong = "too_long",
+        /// Says nothing but the tool's name.
+        OnlyTheName = "only_the_name",
+        /// The same again, after folding.
+        Duplicate = "duplicate",
+        /// The size estimate is too far off.
+        SizeMismatch = "size_mismatch",
+        /// Not JSON, or not JSON that can be read safely.
+        UnreadableJson = "unreadable_json",
+        /// A schema whose root is not an object schema.
+        NotAnObject = "not_an_object",
+        /// A schema nested too deep, with too many nodes, or too large once references are followed.
+        TooComplex = "too_complex",
+        /// `type` is none of the words of JSON Schema.
+        UnknownType = "unknown_type",
+        /// A reference that is not local, leads nowhere, or only to itself.
+        BadReference = "bad_reference",
+        /// A pattern that is too long or does not compile.
+        BadPattern = "bad_pattern",
+        /// Not a JSON Schema for another reason.
+        InvalidSchema = "invalid_schema",
+        /// More combining marks on a letter than any script needs.
+        CombiningMarks = "combining_marks",
+        /// A space that honest text does not have.
+        UnusualSpace = "unusual_space",
+        /// A joiner where no script needs one.
+        StrayJoiner = "stray_joiner",
+        /// Letters of look-alike scripts in one word.
+        MixedScripts = "mixed_scripts",
+        /// Blanks or line breaks that push text out of sight.
+        BlankRun = "blank_run",
+        /// A name like another source's, up to case, separators and look-alike characters.
+        LikeAnotherName = "like_another_name",
+        /// An order to the model.
+        Order = "order",
+        /// A mark of a role or a turn in chat templates.
+        RoleToken = "role_token",
+        /// Names a tool of another source.
+        NamesAnotherTool = "names_another_tool",
+        /// A parameter in which a model is to write down what it knows.
+        NotesParameter = "notes_parameter",
+        /// A URL.
+        Link = "link",
+        /// An encoded blob.
+        Blob = "blob",
+        /// Puts itself before other tools.
+        Praise = "praise",
+        /// The same word over and over.
+        RepeatedWord = "repeated_word",
+    }
 }
 
 impl ViolationCode {
-    /// Returns the stable word, as it is written in answers and files.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Missing => "missing",
-            Self::Malformed => "malformed",
-            Self::ForbiddenCharacter => "forbidden_character",
-            Self::TooShort => "too_short",
-            Self::TooLong => "too_long",
-            Self::OnlyTheName => "only_the_name",
-            Self::Duplicate => "duplicate",
-            Self::SizeMismatch => "size_mismatch",
-            Self::UnreadableJson => "unreadable_json",
-            Self::NotAnObject => "not_an_object",
-            Self::TooComplex => "too_complex",
-            Self::UnknownType => "unknown_type",
-            Self::BadReference => "bad_reference",
-            Self::BadPattern => "bad_pattern",
-            Self::InvalidSchema => "invalid_schema",
-            Self::CombiningMarks => "combining_marks",
-            Self::UnusualSpace => "unusual_space",
-            Self::StrayJoiner => "stray_joiner",
-            Self::MixedScripts => "mixed_scripts",
-            Self::BlankRun => "blank_run",
-            Self::LikeAnotherName => "like_another_name",
-            Self::Order => "order",
-            Self::RoleToken => "role_token",
-            Self::NamesAnotherTool => "names_another_tool",
-            Self::NotesParameter => "notes_parameter",
-            Self::Link => "link",
-            Self::Blob => "blob",
-            Self::Praise => "praise",
-            Self::RepeatedWord => "repeated_word",
-        }
-    }
-
     /// Returns the group that policy rules for a finding which does not refuse a definition by itself; `None` for the
     /// kinds that policy has no say in.
     pub fn flag_group(self) -> Option<FlagGroup> {
@@ -217,6 +184,11 @@ impl Violation {
     ) -> Self {
         Self { field: printable(field.into()), code, description: description.into(), accepted: accepted.into() }
     }
+
+    /// Returns what policy says of such a finding; `None` for the kinds that it has no say in.
+    pub fn rule(&self, policy: &AdmissionPolicy) -> Option<FlagRule> {
+        self.code.flag_group().map(|group| group.rule(policy))
+    }
 }
 
 /// Most characters of a path: schemas may name properties at any length.
@@ -287,6 +259,8 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     let mut flags = Vec::new();
     flags::check(definition, &json, &mut flags);
     sort_flags(flags, policy, &mut violations, &mut warnings);
+    // What asks for approval comes first, so that no number of other flags can push it out of the list.
+    warnings.sort_by_key(|warning| warning.rule(policy) != Some(FlagRule::Pending));
     violations.truncate(MOST_VIOLATIONS);
     warnings.truncate(MOST_VIOLATIONS);
 
@@ -309,8 +283,7 @@ pub fn sort_flags(
     warnings: &mut Vec<Violation>,
 ) {
     for flag in flags {
-        let rule = flag.code.flag_group().map(|group| group.rule(policy));
-        if rule == Some(FlagRule::Refuse) { violations.push(flag) } else { warnings.push(flag) }
+        if flag.rule(policy) == Some(FlagRule::Refuse) { violations.push(flag) } else { warnings.push(flag) }
     }
 }
 
@@ -340,7 +313,7 @@ fn check_texts(definition: &Definition, violations: &mut Vec<Violation>) {
     text::check("description", &definition.description, Lines::Many, violations);
 }
 
-/// Returns the JSON fields that can be read.
+/// Looks at the JSON fields of a definition, and returns those that can be read.
 fn check_json(
     definition: &Definition,
     policy: &AdmissionPolicy,

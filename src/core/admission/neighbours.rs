@@ -26,7 +26,7 @@ pub struct Neighbour {
 }
 
 /// Tools, each with the definition that stands for it now.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Neighbours {
     entries: Vec<Option<Entry>>,
     free: Vec<u32>,
@@ -41,6 +41,7 @@ pub struct Neighbours {
     sources: HashMap<String, BTreeMap<Arc<str>, usize>>,
 }
 
+#[derive(Clone)]
 struct Entry {
     tool: ToolId,
     signature: Signature,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::*;
+use crate::core::event::Word as _;
 use crate::core::ids::ToolId;
 
 /// A definition that is admitted as it is.
@@ -329,7 +330,7 @@ fn a_path_shows_no_refused_code_point_and_has_an_end() {
 
 #[test]
 fn a_code_is_written_as_it_is_stored() {
-    for code in [ViolationCode::Missing, ViolationCode::OnlyTheName, ViolationCode::NotAnObject] {
+    for code in ViolationCode::ALL.iter().copied() {
         assert_eq!(serde_json::to_value(code).unwrap(), code.as_str());
     }
 }

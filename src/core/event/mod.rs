@@ -22,10 +22,12 @@ use super::ids::{
     Alias, CallId, Digest, Epoch, Generation, Selector, Seq, SessionId, StepId, Tick, ToolId, UnixMillis, Version,
 };
 
+pub(in crate::core) use words::words;
+
 pub use block::{Block, Piece, Place, Resident};
 pub use words::{
     AdmissionResult, CacheBreak, Delivery, Ending, Format, Judge, MoveCause, Origin, OutcomeResult, PlanResult,
-    PoolReason, Presence, RequestResult, SessionEnd, StepEnd, ToolAction, ToolState, Verdict, Word,
+    PoolReason, Presence, RequestResult, SessionEnd, StepEnd, ToolAction, ToolState, Verdict, WaitCause, Word,
 };
 
 /// One line of a namespace's log.
@@ -72,6 +74,8 @@ pub enum Event {
     UsageReported(UsageReported),
     /// Time passed that something was waiting for.
     TimePassed,
+    /// What was kept of a session's words was erased.
+    SessionErased(SessionErased),
 
     // Consequences.
     /// A session's block was frozen.
@@ -105,7 +109,8 @@ impl Event {
             | Self::CallsChecked(_)
             | Self::OutcomeReported(_)
             | Self::UsageReported(_)
-            | Self::TimePassed => true,
+            | Self::TimePassed
+            | Self::SessionErased(_) => true,
             Self::BlockFrozen(_)
             | Self::CallCounted(_)
             | Self::CallJudged(_)
@@ -123,6 +128,20 @@ pub struct NamespaceCreated {
     pub salt: Digest,
 }
 
+/// A finding of the gate on a definition that it let in.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Flag {
+    /// The rule that found it.
+    pub rule: String,
+    /// Path of the field.
+    pub field: String,
+    /// What was found.
+    pub description: String,
+    /// What would not be flagged.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub accepted: String,
+}
+
 /// A definition that passed the gate, with what the gate measured.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Admitted {
@@ -134,6 +153,12 @@ pub struct Admitted {
     pub hash: Digest,
     /// Measured size in tokens.
     pub measured_tokens: u32,
+    /// What the gate flagged on it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub flags: Vec<Flag>,
+    /// Why it waits for approval; `None` where it is served at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub waits: Option<WaitCause>,
 }
 
 /// What came of one tool of a registration.
@@ -147,6 +172,10 @@ pub struct AdmissionNote {
     pub version: Version,
     /// Whether that version is new.
     pub is_new: bool,
+    /// The version that a new one was compared with; `None` where there was none, and in logs of earlier builds, which
+    /// compared with the version before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<Version>,
 }
 
 /// Definitions passed the gate and were taken in.
@@ -168,6 +197,9 @@ pub struct ToolsRegistered {
     /// Tools of those sources that the list still names.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub listed: BTreeSet<ToolId>,
+    /// Tools that were registered as they are served, so that what waited of them waits no longer.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub no_longer_waiting: BTreeSet<ToolId>,
 }
 
 /// An operator did something to a tool.
@@ -184,6 +216,9 @@ pub struct ToolChanged {
     pub action: ToolAction,
     /// Why, in the operator's words.
     pub reason: String,
+    /// The content hash of the definition that is meant, as the operator quoted it; `None` where none was quoted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hash: Option<Digest>,
 }
 
 /// Values of the policy were set.
@@ -399,6 +434,9 @@ pub struct CheckedCall {
     /// Whether the definition was issued with the refusal, so that a repeated call is the same call.
     #[serde(default)]
     pub issued: bool,
+    /// The state that kept the call from running, where one did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub state: Option<ToolState>,
 }
 
 /// The calls of one reply were checked before they ran.
@@ -466,6 +504,16 @@ pub struct UsageReported {
     /// The provider's own word for a miss; empty where it gave none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub miss_reason: String,
+}
+
+/// What was kept of a session's words was erased; draws nothing. Its records in the log were changed with it, so that they
+/// read as if the session had had this name from the start.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct SessionErased {
+    /// The name that stands for the session since.
+    pub session: SessionId,
+    /// Who did it.
+    pub actor: String,
 }
 
 /// A session's block was frozen.
@@ -566,7 +614,8 @@ pub struct Diagnosis {
     pub rank: Option<u32>,
 }
 
-/// A tool moved from one state to another.
+/// A tool moved from one state to another, or stays where it is (`old` is `new`) while a definition of it began to wait
+/// or was approved: trust and health are two axes, and its history shows both.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ToolMoved {
     /// Which.

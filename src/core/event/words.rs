@@ -18,6 +18,7 @@ pub trait Word: Copy + Sized + 'static {
     }
 }
 
+/// Makes a closed list of words: the enum, and how each is written.
 macro_rules! words {
     ($(#[$doc:meta])* $name:ident { $($(#[$variant_doc:meta])* $variant:ident = $text:literal,)+ }) => {
         $(#[$doc])*
@@ -26,7 +27,7 @@ macro_rules! words {
             $($(#[$variant_doc])* #[serde(rename = $text)] $variant,)+
         }
 
-        impl Word for $name {
+        impl $crate::core::event::Word for $name {
             const ALL: &'static [Self] = &[$(Self::$variant),+];
 
             fn as_str(self) -> &'static str {
@@ -35,6 +36,8 @@ macro_rules! words {
         }
     };
 }
+
+pub(in crate::core) use words;
 
 words! {
     /// Where a tool stands in its life.
@@ -116,6 +119,10 @@ words! {
         Pin = "pin",
         /// Ends that.
         Unpin = "unpin",
+        /// Lets the definition that waits be served.
+        Approve = "approve",
+        /// Takes the flags of what is served for false alarms.
+        AcceptFlags = "accept_flags",
     }
 }
 
@@ -319,6 +326,18 @@ words! {
         Flagged = "flagged",
         /// Not in.
         Refused = "refused",
+        /// Taken in, and not served until an operator approves it.
+        Pending = "pending",
+    }
+}
+
+words! {
+    /// Why a definition waits for approval.
+    WaitCause {
+        /// Definitions are pinned: new and changed ones wait.
+        Pinned = "pinned",
+        /// A rule of the gate flagged it, and such flags wait.
+        Flagged = "flagged",
     }
 }
 

@@ -2,6 +2,8 @@
 //!
 //! A command's events are applied only once they are on disk, so a failed write leaves nothing to undo.
 
+mod change;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -10,12 +12,12 @@ use super::super::admission::change::{Change, classify};
 use super::super::admission::neighbours::{Neighbour, Neighbours};
 use super::super::admission::{Checked, Violation, ViolationCode, sort_flags};
 use super::super::event::{
-    AdmissionNote, AdmissionResult, Admitted, Event, MoveCause, PolicySet, ToolAction, ToolChanged, ToolState,
-    ToolsRegistered,
+    AdmissionNote, AdmissionResult, Admitted, Event, Flag, MoveCause, PolicySet, ToolAction, ToolState,
+    ToolsRegistered, WaitCause, Word,
 };
-use super::super::ids::{Alias, ToolId, UnixMillis, Version};
-use super::super::lifecycle;
-use super::super::policy::PolicyViolation;
+use super::super::ids::{Alias, Digest, ToolId, UnixMillis, Version};
+use super::super::policy::{FlagRule, PolicyViolation};
+use super::super::render::Shown;
 use super::{KnownRequest, Namespace};
 
 /// What a command comes to: the cause and all it draws, in order.
@@ -53,7 +55,7 @@ pub struct Admission {
     pub index: u32,
     /// The tool.
     pub tool: ToolId,
-    /// Its version now; 0 where it was refused and never was.
+    /// The version that it was registered as, or has; 0 where it was refused and never was.
     pub version: Version,
     /// What was said.
     pub result: AdmissionResult,
@@ -63,10 +65,33 @@ pub struct Admission {
     pub warnings: Vec<Violation>,
     /// Measured size in tokens.
     pub measured_tokens: u32,
-    /// What differs from the version before; `None` where none was replaced.
+    /// Its content hash.
+    pub hash: Digest,
+    /// The version that a new one was compared with: the one that is served, else the one that waited.
+    pub before: Option<Version>,
+    /// What differs from that version; `None` where nothing is new, or was before.
     pub change: Option<Change>,
     /// The tools that a model may take for it, the closest first, five at most; none where nothing entered.
     pub confusable: Vec<Neighbour>,
+    /// When models see it.
+    pub effect: AdmissionEffect,
+    /// Why it waits for approval, where it does.
+    pub waits: Option<WaitCause>,
+    /// The version that waited and no longer does.
+    pub stops_waiting: Option<Version>,
+}
+
+/// When a registration is seen by models.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AdmissionEffect {
+    /// Not at all: nothing changes for them.
+    Nothing,
+    /// From the next plan on.
+    NextPlan,
+    /// Once an operator approves it.
+    AfterApproval,
+    /// Once the tool may be used again: it is retired, quarantined or held.
+    OnceUsable,
 }
 
 /// What a registration comes to.
@@ -75,8 +100,16 @@ pub struct Registered {
     pub events: Events,
     /// The answer for each tool, in order.
     pub admissions: Vec<Admission>,
-    /// Tools that their source no longer lists.
-    pub n_withdrawn: u32,
+    /// Tools that their source no longer lists, and that are withdrawn for it.
+    pub vanished: Vec<ToolId>,
+    /// Withdrawn tools that their source lists again.
+    pub returned: Vec<ToolId>,
+}
+
+impl Registered {
+    fn without_change(admissions: Vec<Admission>) -> Self {
+        Self { events: Vec::new(), admissions, vanished: Vec::new(), returned: Vec::new() }
+    }
 }
 
 /// Why a command is refused.
@@ -98,6 +131,19 @@ pub enum Refusal {
         /// What was asked.
         action: ToolAction,
     },
+    /// Nothing of the tool waits for approval.
+    NothingWaits(ToolId),
+    /// The hash that was quoted is not that of the definition that is meant.
+    HashDiffers {
+        /// Which tool.
+        tool: ToolId,
+        /// What was asked.
+        action: ToolAction,
+        /// The hash that would be taken.
+        expected: Digest,
+    },
+    /// Nothing that is served of the tool has a flag that nobody accepted.
+    NoOpenFlags(ToolId),
     /// Values that the policy cannot take.
     Policy(Vec<PolicyViolation>),
     /// The policy is not at the version that the caller read.
@@ -130,10 +176,13 @@ impl Namespace {
         }
         let is_refused = |admission: &Admission| admission.result == AdmissionResult::Refused;
         if registration.batch == Batch::Atomic && admissions.iter().any(is_refused) {
-            return Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 });
+            return Ok(Registered::without_change(admissions));
         }
         let mut listed: BTreeSet<ToolId> = registration.unreadable.clone();
         listed.extend(admissions.iter().map(|admission| admission.tool.clone()));
+        let settled = admissions.iter().filter(|admission| admission.stops_waiting.is_some());
+        let settled = settled.filter(|admission| admission.result == AdmissionResult::Unchanged);
+        let no_longer_waiting: BTreeSet<ToolId> = settled.map(|admission| admission.tool.clone()).collect();
         let taken = admissions.iter().filter(|admission| !is_refused(admission));
         let notes = if registration.request_id.is_empty() { Vec::new() } else { taken.map(note).collect() };
         let cause = Event::ToolsRegistered(ToolsRegistered {
@@ -143,14 +192,25 @@ impl Namespace {
             notes,
             complete_sources: registration.complete_sources.clone(),
             listed,
+            no_longer_waiting,
         });
         let drawn = self.draw(UnixMillis::default(), &cause);
-        let changes_nothing =
-            matches!(&cause, Event::ToolsRegistered(r) if r.admitted.is_empty() && r.notes.is_empty());
-        let events = if changes_nothing && drawn.is_empty() { Vec::new() } else { with_drawn(cause, drawn) };
-        let has_vanished = |event: &&Event| matches!(event, Event::ToolMoved(m) if m.cause == MoveCause::Vanished);
-        let n_withdrawn = events.iter().filter(has_vanished).count() as u32;
-        Ok(Registered { events, admissions, n_withdrawn })
+        // What changes nothing leaves no trace, its key included: a catalog that is imported every hour would fill the
+        // log. A retry of it is decided once more.
+        let changes_nothing = matches!(&cause, Event::ToolsRegistered(r)
+            if r.admitted.is_empty() && r.no_longer_waiting.is_empty());
+        if changes_nothing && drawn.is_empty() {
+            return Ok(Registered::without_change(admissions));
+        }
+        let moved_by = |wanted| {
+            let tools = drawn.iter().filter_map(move |event| match event {
+                Event::ToolMoved(moved) if moved.cause == wanted => Some(moved.tool.clone()),
+                _ => None,
+            });
+            tools.collect()
+        };
+        let (vanished, returned) = (moved_by(MoveCause::Vanished), moved_by(MoveCause::ListedAgain));
+        Ok(Registered { events: with_drawn(cause, drawn), admissions, vanished, returned })
     }
 
     fn decide_one<'c>(
@@ -165,12 +225,20 @@ impl Namespace {
         let mut admission = Admission {
             index,
             tool: tool.clone(),
-            version: known.map(|entry| entry.current().admitted().version).unwrap_or_default(),
+            version: known
+                .and_then(|entry| entry.for_operators())
+                .map(|shown| shown.admitted().version)
+                .unwrap_or_default(),
             result: AdmissionResult::Refused,
             violations: checked.violations.clone(),
             warnings: checked.warnings.clone(),
             measured_tokens: checked.measured_tokens,
+            hash: checked.hash,
+            before: None,
             change: None,
+            effect: AdmissionEffect::Nothing,
+            waits: None,
+            stops_waiting: None,
             confusable: Vec::new(),
         };
         let taken = self.registry.by_alias(&checked.alias).or_else(|| by_alias.get(&checked.alias).copied());
@@ -185,28 +253,84 @@ impl Namespace {
         if !admission.violations.is_empty() {
             return (admission, None);
         }
-        let is_unchanged = known.is_some_and(|entry| entry.current().admitted().hash == checked.hash);
+        let current = known.and_then(|entry| entry.current()).filter(|shown| has_hash(shown, checked));
+        let waiting = known.and_then(|entry| entry.waiting());
+        let is_unchanged = current.is_some() || waiting.is_some_and(|shown| has_hash(shown, checked));
         self.flag_beside_others(beside, checked, is_unchanged, &mut admission);
         if !admission.violations.is_empty() {
             return (admission, None);
         }
         by_alias.insert(&checked.alias, tool);
-        if is_unchanged {
+        if let Some(current) = current {
             admission.result = AdmissionResult::Unchanged;
+            admission.version = current.admitted().version;
+            admission.stops_waiting = waiting.map(|shown| shown.admitted().version);
             return (admission, None);
         }
-        admission.version = admission.version.next();
-        admission.change = known.map(|entry| classify(&entry.current().admitted().definition, &checked.definition));
+        if let Some(waiting) = waiting.filter(|shown| has_hash(shown, checked)) {
+            admission.result = AdmissionResult::Unchanged;
+            admission.version = waiting.admitted().version;
+            admission.waits = waiting.admitted().waits;
+            admission.effect = AdmissionEffect::AfterApproval;
+            return (admission, None);
+        }
+        self.decide_version(&mut admission, checked);
         admission.confusable = beside.near(&checked.definition);
-        let is_flagged = !admission.warnings.is_empty();
-        admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
         let admitted = Admitted {
             definition: (*checked.definition).clone(),
             version: admission.version,
             hash: checked.hash,
             measured_tokens: checked.measured_tokens,
+            flags: admission.warnings.iter().map(flag).collect(),
+            waits: admission.waits,
         };
         (admission, Some(Arc::new(admitted)))
+    }
+
+    /// Numbers a new version, and settles whether it waits.
+    fn decide_version(&self, admission: &mut Admission, checked: &Checked) {
+        let known = self.registry.get(&admission.tool);
+        let before = known.and_then(|entry| entry.current().or(entry.waiting()));
+        admission.version = known.map(|entry| entry.newest()).unwrap_or_default().next();
+        admission.before = before.map(|shown| shown.admitted().version);
+        admission.change = before.map(|shown| classify(&shown.admitted().definition, &checked.definition));
+        admission.stops_waiting = known.and_then(|entry| entry.waiting()).map(|shown| shown.admitted().version);
+        admission.waits = self.why_it_waits(&admission.tool, &admission.warnings);
+        admission.result = result_of(admission.waits, &admission.warnings);
+        admission.effect = match admission.waits {
+            Some(_) => AdmissionEffect::AfterApproval,
+            None => self.effect_on(&admission.tool),
+        };
+    }
+
+    /// Settles whether a new definition of a tool waits for approval. Flags that an operator accepted on the tool ask for
+    /// nothing again; where definitions are pinned they all wait, whatever was accepted.
+    fn why_it_waits(&self, tool: &ToolId, warnings: &[Violation]) -> Option<WaitCause> {
+        let policy = &self.policy.admission;
+        if policy.pin_definitions {
+            return Some(WaitCause::Pinned);
+        }
+        let entry = self.registry.get(tool);
+        let is_accepted =
+            |flag: &Violation| entry.is_some_and(|entry| entry.acceptance(flag.code.as_str(), &flag.field).is_some());
+        let asks = |flag: &Violation| flag.rule(policy) == Some(FlagRule::Pending) && !is_accepted(flag);
+        warnings.iter().any(asks).then_some(WaitCause::Flagged)
+    }
+
+    /// Returns when models see a version of a tool that needs no approval.
+    fn effect_on(&self, tool: &ToolId) -> AdmissionEffect {
+        let state = match self.registry.get(tool).map(|entry| entry.state()) {
+            // Registered, it is listed again.
+            Some(ToolState::Withdrawn) => self.past(tool).before_withdrawal,
+            Some(state) => state,
+            None => return AdmissionEffect::NextPlan,
+        };
+        match state {
+            ToolState::Quarantined | ToolState::Held | ToolState::Retired => AdmissionEffect::OnceUsable,
+            ToolState::Active | ToolState::Probation | ToolState::Pending | ToolState::Withdrawn => {
+                AdmissionEffect::NextPlan
+            }
+        }
     }
 
     /// Adds what is flagged for the tools beside a definition. What is in already is refused for nothing that came later.
@@ -232,11 +356,11 @@ impl Namespace {
 
     /// Returns the tools that a model may take for this one as it stands now, the closest first, five at most.
     pub fn neighbours_of(&self, tool: &ToolId) -> Vec<Neighbour> {
-        let Some(entry) = self.registry.get(tool) else { return Vec::new() };
+        let Some(shown) = self.registry.get(tool).and_then(|entry| entry.for_operators()) else { return Vec::new() };
         let counts = |tool: &ToolId| self.counts_as_neighbour(tool);
         let none = Neighbours::default();
         let beside = Beside { known: &self.neighbours, entering: &none, counts: &counts };
-        beside.near(&entry.current().admitted().definition)
+        beside.near(&shown.admitted().definition)
     }
 
     /// Answers a retry: decided again, it finds everything unchanged; what was new the first time is said to be.
@@ -249,45 +373,25 @@ impl Namespace {
             };
             admission.version = note.version;
             if note.is_new && admission.result == AdmissionResult::Unchanged {
-                let is_flagged = !admission.warnings.is_empty();
-                admission.result = if is_flagged { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
-                admission.change = self.change_to(&note.tool, note.version);
+                let admitted = self.registry.get(&note.tool).and_then(|entry| entry.version(note.version));
+                let waits = admitted.and_then(|shown| shown.admitted().waits);
+                admission.result = result_of(waits, &admission.warnings);
+                admission.change = self.change_to(note);
+                if admission.waits.is_none() {
+                    admission.effect = self.effect_on(&note.tool);
+                }
                 admission.confusable = self.neighbours_of(&note.tool);
             }
         }
-        Ok(Registered { events: Vec::new(), admissions, n_withdrawn: 0 })
+        Ok(Registered::without_change(admissions))
     }
 
-    /// Returns what a version of a tool changed; `None` for the first.
-    fn change_to(&self, tool: &ToolId, version: Version) -> Option<Change> {
-        let entry = self.registry.get(tool)?;
-        let before = entry.version(Version(version.0.checked_sub(1)?))?;
-        let after = entry.version(version)?;
+    /// Returns what a new version changed; `None` for the first.
+    fn change_to(&self, note: &AdmissionNote) -> Option<Change> {
+        let entry = self.registry.get(&note.tool)?;
+        let before = entry.version(note.before.or_else(|| entry.before(note.version))?)?;
+        let after = entry.version(note.version)?;
         Some(classify(&before.admitted().definition, &after.admitted().definition))
-    }
-
-    /// Decides what an operator does to a tool.
-    pub fn decide_change(&self, at: UnixMillis, change: ToolChanged) -> Result<Events, Refusal> {
-        if let Some(known) = self.request(&change.request_id) {
-            return match known {
-                KnownRequest::Changed(tool, action) if *tool == change.tool && *action == change.action => {
-                    Ok(Vec::new())
-                }
-                _ => Err(Refusal::RequestDiffers),
-            };
-        }
-        let Some(entry) = self.registry.get(&change.tool) else {
-            let nearest = self.index.nearest_names(&change.tool.name);
-            return Err(Refusal::UnknownTool { tool: change.tool, nearest });
-        };
-        if let Some(cause) = lifecycle::cause_of(change.action)
-            && self.next_state(&change.tool, cause).is_none()
-        {
-            return Err(Refusal::NotPossible { tool: change.tool, state: entry.state(), action: change.action });
-        }
-        let cause = Event::ToolChanged(change);
-        let drawn = self.draw(at, &cause);
-        Ok(with_drawn(cause, drawn))
     }
 
     /// Decides a change of the policy. A `version` of 0 does not ask what the policy is now.
@@ -328,6 +432,28 @@ fn note(admission: &Admission) -> AdmissionNote {
         index: admission.index,
         tool: admission.tool.clone(),
         version: admission.version,
-        is_new: matches!(admission.result, AdmissionResult::Admitted | AdmissionResult::Flagged),
+        is_new: !matches!(admission.result, AdmissionResult::Unchanged | AdmissionResult::Refused),
+        before: admission.before,
+    }
+}
+
+fn has_hash(shown: &Shown, checked: &Checked) -> bool {
+    shown.admitted().hash == checked.hash
+}
+
+fn result_of(waits: Option<WaitCause>, warnings: &[Violation]) -> AdmissionResult {
+    match waits {
+        Some(_) => AdmissionResult::Pending,
+        None if warnings.is_empty() => AdmissionResult::Admitted,
+        None => AdmissionResult::Flagged,
+    }
+}
+
+fn flag(warning: &Violation) -> Flag {
+    Flag {
+        rule: warning.code.as_str().to_owned(),
+        field: warning.field.clone(),
+        description: warning.description.clone(),
+        accepted: warning.accepted.clone(),
     }
 }

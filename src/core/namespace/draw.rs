@@ -6,14 +6,14 @@ use std::sync::Arc;
 use super::super::block;
 use super::super::event::{
     Block, BlockFrozen, CallCounted, CallJudged, CallsChecked, Diagnosis, Event, Judge, MoveCause, OutcomeReported,
-    PolicySet, PoolReranked, Presence, SessionEnd, SessionEnded, SessionOpened, SessionRefreshed, ToolAction,
-    ToolChanged, ToolMoved, ToolState, ToolsRegistered, Verdict,
+    PolicySet, PoolReranked, Presence, SessionEnd, SessionEnded, SessionOpened, SessionRefreshed, ToolMoved, ToolState,
+    Verdict,
 };
 use super::super::ids::{Generation, SessionId, ToolId, UnixMillis};
 use super::super::judging::CountedCall;
 use super::super::lifecycle::{self, Health};
 use super::super::session::Counting;
-use super::{Namespace, arguments_fitted};
+use super::{Entry, Namespace, arguments_fitted};
 
 /// Who is written down as the actor of what the core draws.
 const CORE: &str = "core";
@@ -49,96 +49,6 @@ impl Namespace {
         }
     }
 
-    fn draw_registered(&self, registered: &ToolsRegistered) -> Vec<Event> {
-        let mut drawn = Vec::new();
-        let moved = |tool: &ToolId, old, new, cause| {
-            Event::ToolMoved(ToolMoved {
-                tool: tool.clone(),
-                old,
-                new,
-                cause,
-                actor: registered.actor.clone(),
-                reason: String::new(),
-                // A quarantine goes on where it was when its tool is listed again.
-                until: self
-                    .health
-                    .get(tool)
-                    .and_then(Health::until_once_listed)
-                    .filter(|_| new == ToolState::Quarantined),
-                diagnosis: None,
-            })
-        };
-        for admitted in &registered.admitted {
-            let tool = &admitted.definition.id;
-            if self.registry.get(tool).is_none() {
-                drawn.push(moved(tool, None, ToolState::Active, MoveCause::Admitted));
-            }
-        }
-        let offered: BTreeSet<&ToolId> = registered
-            .listed
-            .iter()
-            .chain(registered.admitted.iter().map(|admitted| &admitted.definition.id))
-            .collect();
-        let (mut gone, mut back) = (BTreeSet::new(), BTreeSet::new());
-        for (tool, entry) in self.registry.iter() {
-            let cause = if offered.contains(tool) {
-                MoveCause::ListedAgain
-            } else if registered.complete_sources.contains(&tool.source) {
-                MoveCause::Vanished
-            } else {
-                continue;
-            };
-            let before = self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal);
-            if let Some(new) = lifecycle::transition(Some(entry.state()), cause, before) {
-                drawn.push(moved(tool, Some(entry.state()), new, cause));
-                let side = if new == ToolState::Active { &mut back } else { &mut gone };
-                side.insert(tool.clone());
-            }
-        }
-        // Seeded tools may be resident before anybody called them, and tools listed again were used before: a free slot
-        // is theirs at once.
-        let is_seeded = registered.admitted.iter().any(|admitted| admitted.definition.initial_score > 0.0);
-        if is_seeded || !gone.is_empty() || !back.is_empty() {
-            let mut pool = self.pool.clone();
-            let mut fresh = BTreeSet::new();
-            for admitted in &registered.admitted {
-                let definition = &admitted.definition;
-                pool.seed(&definition.id, definition.initial_score, self.tick);
-                if self.registry.get(&definition.id).is_none() {
-                    fresh.insert(&definition.id);
-                }
-            }
-            let is_new_or_back = |tool: &ToolId| fresh.contains(tool) || back.contains(tool);
-            let is_eligible =
-                |tool: &ToolId| is_new_or_back(tool) || (self.may_be_resident(tool) && !gone.contains(tool));
-            let refilled = pool.refill(&self.policy.hot_pool, self.tick, &self.pinned(), &is_eligible);
-            drawn.extend(refilled.map(Event::PoolReranked));
-        }
-        drawn
-    }
-
-    fn draw_changed(&self, at: UnixMillis, changed: &ToolChanged) -> Vec<Event> {
-        let tool = &changed.tool;
-        let Some(cause) = lifecycle::cause_of(changed.action) else { return self.draw_pin(changed) };
-        let Some(new) = self.next_state(tool, cause) else { return Vec::new() };
-        let moved = self.moved(at, tool, new, cause, &changed.actor, &changed.reason);
-        let mut drawn = vec![Event::ToolMoved(moved)];
-        let is_eligible =
-            |other: &ToolId| if other == tool { new == ToolState::Active } else { self.may_be_resident(other) };
-        drawn.extend(self.refill(&self.pinned(), is_eligible));
-        drawn
-    }
-
-    /// A pinned tool takes a slot at once; an unpinned one keeps its slot until the next re-rank.
-    fn draw_pin(&self, changed: &ToolChanged) -> Vec<Event> {
-        let mut pinned = self.pinned();
-        match changed.action {
-            ToolAction::Pin => pinned.insert(changed.tool.clone()),
-            _ => pinned.remove(&changed.tool),
-        };
-        self.refill(&pinned, |tool| self.may_be_resident(tool)).into_iter().collect()
-    }
-
     /// A changed pool policy chooses anew at once, with heats as they are under the old decay.
     fn draw_policy(&self, set: &PolicySet) -> Vec<Event> {
         let Ok(policy) = self.policy.with(&set.values) else { return Vec::new() };
@@ -156,11 +66,10 @@ impl Namespace {
     /// Returns where a tool would go for a cause.
     pub(super) fn next_state(&self, tool: &ToolId, cause: MoveCause) -> Option<ToolState> {
         let old = self.registry.get(tool)?.state();
-        let before = self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal);
-        lifecycle::transition(Some(old), cause, before)
+        lifecycle::transition(Some(old), cause, self.past(tool))
     }
 
-    fn moved(
+    pub(super) fn moved(
         &self,
         at: UnixMillis,
         tool: &ToolId,
@@ -193,11 +102,11 @@ impl Namespace {
         }
     }
 
-    fn may_be_resident(&self, tool: &ToolId) -> bool {
+    pub(super) fn may_be_resident(&self, tool: &ToolId) -> bool {
         self.registry.get(tool).is_some_and(|entry| entry.state() == ToolState::Active)
     }
 
-    fn refill(&self, pinned: &BTreeSet<ToolId>, is_eligible: impl Fn(&ToolId) -> bool) -> Option<Event> {
+    pub(super) fn refill(&self, pinned: &BTreeSet<ToolId>, is_eligible: impl Fn(&ToolId) -> bool) -> Option<Event> {
         let refilled = self.pool.refill(&self.policy.hot_pool, self.tick, pinned, &is_eligible);
         refilled.map(Event::PoolReranked)
     }
@@ -269,10 +178,11 @@ impl Namespace {
                 drawn.push(Event::ToolMoved(self.moved(now, tool, new, MoveCause::BackoffOver, CORE, "")));
             }
         }
-        for (id, entry) in &self.sessions {
-            if entry.session.ended().is_none() && self.idle_end(&entry.session) <= now {
-                drawn.extend(self.draw_end(id, SessionEnd::Expired));
-            }
+        let is_idle = |entry: &&Entry| entry.session.ended().is_none() && self.idle_end(&entry.session) <= now;
+        let mut idle: Vec<&Entry> = self.sessions.values().filter(is_idle).collect();
+        idle.sort_by_key(|entry| (entry.session.opened(), entry.order));
+        for entry in idle {
+            drawn.extend(self.draw_end(entry.session.id(), SessionEnd::Expired));
         }
         drawn
     }
@@ -342,8 +252,9 @@ impl Namespace {
             ending: outcome.ending,
             arguments_fit: arguments_fitted(&entry.session, outcome),
         };
-        let confusable = |a: &ToolId, b: &ToolId| match (self.registry.get(a), self.registry.get(b)) {
-            (Some(a), Some(b)) => a.current().is_confusable_with(b.current()),
+        let served = |tool: &ToolId| self.registry.get(tool).and_then(|entry| entry.current());
+        let confusable = |a: &ToolId, b: &ToolId| match (served(a), served(b)) {
+            (Some(a), Some(b)) => a.is_confusable_with(b),
             _ => false,
         };
         let verdicts = entry.window.verdicts(&call, confusable);

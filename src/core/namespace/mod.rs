@@ -8,7 +8,11 @@
 mod blocks;
 pub mod commands;
 mod draw;
+mod draw_tools;
+mod entry;
+mod erase;
 mod state;
+mod stats;
 
 #[cfg(test)]
 mod tests;
@@ -19,26 +23,31 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::admission::neighbours::Neighbours;
+use super::definition::Definition;
 use super::event::{
-    AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PoolReranked, SessionOpened, StepEnd, StepPlanned,
-    ToolAction, ToolMoved, ToolState, ToolsRegistered,
+    AdmissionNote, BlockFrozen, CallCounted, Event, OutcomeReported, PolicySet, PoolReranked, SessionOpened,
+    StepPlanned, ToolAction, ToolChanged, ToolMoved, ToolState, ToolsRegistered,
 };
-use super::figures::Figures;
+use super::figures::{Figures, ToolFigures};
 use super::heat::Decay;
+use super::history::History;
 use super::hot_pool::HotPool;
 use super::ids::{Digest, Generation, NamespaceId, SessionId, Tick, ToolId, UnixMillis};
-use super::judging::{CountedCall, SwitchWindow};
-use super::lifecycle::{self, Health};
+use super::judging::CountedCall;
+use super::lifecycle::{self, Health, Past};
 use super::policy::Policy;
 use super::registry::Registry;
+use super::render::Shown;
 use super::retrieval::Index;
 use super::session::Session;
 use super::view::View;
 
 pub use blocks::Exposure;
 pub use state::Unreadable;
+pub use stats::{Rank, ToolOrder, ToolStat};
 
 use blocks::Blocks;
+use entry::Entry;
 
 /// How long an ended session is remembered at most, so that late outcomes are told from unknown ones.
 const ENDED_MEMORY_SECS: u64 = 600;
@@ -46,11 +55,15 @@ const ENDED_MEMORY_SECS: u64 = 600;
 /// Changes whose `request_id` is remembered.
 const REQUESTS_KEPT: usize = 4_096;
 
-/// One session as the log has it, with the calls whose verdict is open.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-struct Entry {
-    session: Session,
-    window: SwitchWindow,
+/// Who set a value of the policy, and when.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct PolicyOrigin {
+    /// The policy's version that began with it.
+    pub version: u64,
+    /// When it was set.
+    pub at: UnixMillis,
+    /// Who set it.
+    pub actor: String,
 }
 
 /// What is remembered of a change that was made under a caller's key.
@@ -61,16 +74,32 @@ pub enum KnownRequest {
     Registered(Vec<AdmissionNote>),
     /// Something was done to a tool.
     Changed(ToolId, ToolAction),
+    /// Something was done to a tool for which a hash was quoted.
+    ChangedByHash(ToolId, ToolAction, Digest),
     /// Values of the policy were set.
     PolicySet(BTreeMap<String, String>),
 }
 
+impl KnownRequest {
+    /// Returns what is remembered of a change of a tool.
+    fn of_change(changed: &ToolChanged) -> Self {
+        let (tool, action) = (changed.tool.clone(), changed.action);
+        match changed.hash {
+            None => Self::Changed(tool, action),
+            Some(hash) => Self::ChangedByHash(tool, action, hash),
+        }
+    }
+}
+
 /// Everything that a namespace's log implies.
+#[derive(Clone)]
 pub struct Namespace {
     id: NamespaceId,
     salt: Digest,
     policy: Arc<Policy>,
     policy_version: u64,
+    /// Where the value of each key comes from that was ever set; a reset to the default is a setting too.
+    policy_origins: BTreeMap<String, PolicyOrigin>,
     registry: Arc<Registry>,
     index: Arc<Index>,
     /// The tools by their words and names; made from the registry, for what enters only.
@@ -83,6 +112,7 @@ pub struct Namespace {
     ended: VecDeque<SessionId>,
     blocks: Blocks,
     figures: Figures,
+    tool_figures: BTreeMap<ToolId, ToolFigures>,
     /// Changes by the caller's key, oldest first, so that a retry is answered and not repeated.
     requests: VecDeque<(String, KnownRequest)>,
 }
@@ -95,6 +125,7 @@ impl Namespace {
             salt: Digest::of(b""),
             policy: Arc::new(Policy::default()),
             policy_version: 1,
+            policy_origins: BTreeMap::new(),
             registry: Arc::default(),
             index: Arc::default(),
             neighbours: Neighbours::default(),
@@ -105,6 +136,7 @@ impl Namespace {
             ended: VecDeque::new(),
             blocks: Blocks::default(),
             figures: Figures::default(),
+            tool_figures: BTreeMap::new(),
             requests: VecDeque::new(),
         }
     }
@@ -137,6 +169,11 @@ impl Namespace {
     /// Returns the policy's version: 1 as it begins, and one more at each change.
     pub fn policy_version(&self) -> u64 {
         self.policy_version
+    }
+
+    /// Returns who set a key of the policy last, and when; `None` where nobody did.
+    pub fn policy_origin(&self, key: &str) -> Option<&PolicyOrigin> {
+        self.policy_origins.get(key)
     }
 
     /// Returns every tool.
@@ -188,6 +225,11 @@ impl Namespace {
         self.sessions.get(id).map(|entry| &entry.session)
     }
 
+    /// Returns what happened in a session, an ended one included while it is remembered.
+    pub fn history(&self, id: &SessionId) -> Option<&History> {
+        self.sessions.get(id).map(|entry| &entry.history)
+    }
+
     /// Goes through the sessions, ended ones included while they are remembered.
     pub fn sessions(&self) -> impl Iterator<Item = &Session> {
         self.sessions.values().map(|entry| &entry.session)
@@ -223,6 +265,14 @@ impl Namespace {
         Decay::new(self.policy.hot_pool.decay)
     }
 
+    /// Returns what a tool comes back to.
+    fn past(&self, tool: &ToolId) -> Past {
+        Past {
+            before_withdrawal: self.health.get(tool).map_or(ToolState::Active, Health::before_withdrawal),
+            is_approved: self.registry.get(tool).is_some_and(|entry| entry.current().is_some()),
+        }
+    }
+
     fn pinned(&self) -> BTreeSet<ToolId> {
         self.registry.iter().filter(|(_, tool)| tool.is_pinned()).map(|(id, _)| id.clone()).collect()
     }
@@ -237,24 +287,15 @@ impl Namespace {
                 match changed.action {
                     ToolAction::Pin => self.registry_mut().set_pinned(&changed.tool, true),
                     ToolAction::Unpin => self.registry_mut().set_pinned(&changed.tool, false),
-                    _ => {}
-                }
-                let known = KnownRequest::Changed(changed.tool.clone(), changed.action);
-                self.remember_request(&changed.request_id, known);
-            }
-            Event::PolicySet(set) => {
-                let decay = self.decay();
-                // What the log holds was checked before it was written; a value that an older build took and this one
-                // does not is left as it was.
-                if let Ok(policy) = self.policy.with(&set.values) {
-                    if policy.hot_pool.decay != self.policy.hot_pool.decay {
-                        self.pool.rebase(self.tick, &decay);
+                    ToolAction::Approve => self.apply_approved(changed),
+                    ToolAction::AcceptFlags => {
+                        self.registry_mut().accept_flags(&changed.tool, at, &changed.actor, &changed.reason);
                     }
-                    self.policy = Arc::new(policy);
+                    ToolAction::Retire | ToolAction::Restore | ToolAction::Quarantine | ToolAction::Repair => {}
                 }
-                self.policy_version += 1;
-                self.remember_request(&set.request_id, KnownRequest::PolicySet(set.values.clone()));
+                self.remember_request(&changed.request_id, KnownRequest::of_change(changed));
             }
+            Event::PolicySet(set) => self.apply_policy(at, set),
             Event::SessionOpened(opened) => self.apply_opened(at, opened),
             Event::StepPlanned(planned) => self.apply_step(at, planned),
             Event::StepEnded(ended) => {
@@ -262,6 +303,7 @@ impl Namespace {
                     && entry.session.apply_step_end(ended.step, at)
                 {
                     self.figures.plans_without_call.add(ended.end);
+                    entry.history.note_end(ended.step, ended.end);
                 }
             }
             Event::ToolRequested(requested) => {
@@ -269,12 +311,13 @@ impl Namespace {
                 self.figures.extra_hops += 1;
                 self.blocks.count_issues(&requested.issued);
                 if let Some(entry) = self.sessions.get_mut(&requested.session) {
+                    entry.history.note_request(requested);
                     entry.session.apply_request(Arc::new(requested.clone()), at);
                 }
             }
             Event::CallsChecked(checked) => {
                 if let Some(entry) = self.sessions.get_mut(&checked.session) {
-                    entry.session.apply_check(checked, at);
+                    entry.apply_check(checked, at);
                 }
             }
             Event::OutcomeReported(outcome) => {
@@ -287,14 +330,11 @@ impl Namespace {
             }
             Event::UsageReported(usage) => {
                 if let Some(entry) = self.sessions.get_mut(&usage.session) {
-                    if let Some(cause) = entry.session.cache_break(usage) {
-                        self.figures.cache_breaks.add(cause);
-                    }
-                    entry.session.apply_usage(usage, at);
+                    entry.apply_usage(usage, at, &mut self.figures);
                 }
             }
             Event::TimePassed => self.forget_ended(at),
-            Event::SessionRefreshed(_) | Event::SessionClosed(_) => {}
+            Event::SessionRefreshed(_) | Event::SessionClosed(_) | Event::SessionErased(_) => {}
             Event::BlockFrozen(frozen) => self.apply_block(at, frozen),
             Event::CallCounted(counted) => {
                 if let Event::OutcomeReported(outcome) = cause {
@@ -304,7 +344,10 @@ impl Namespace {
             Event::CallJudged(judged) => {
                 self.figures.selections.add(judged.verdict);
                 if let Some(entry) = self.sessions.get_mut(&judged.session) {
-                    entry.window.settle(&judged.call_id);
+                    if let Some(tool) = entry.tool_of(&judged.call_id) {
+                        self.tool_figures.entry(tool.clone()).or_default().selections.add(judged.verdict);
+                    }
+                    entry.apply_verdict(judged);
                 }
             }
             Event::PoolReranked(reranked) => self.apply_reranked(reranked),
@@ -312,9 +355,7 @@ impl Namespace {
             Event::SessionEnded(ended) => {
                 self.figures.sessions_ended.add(ended.end);
                 if let Some(entry) = self.sessions.get_mut(&ended.session) {
-                    if entry.session.unaccounted_step().is_some() {
-                        self.figures.plans_without_call.add(StepEnd::Unknown);
-                    }
+                    entry.close_last_step(&mut self.figures);
                     self.blocks.release(&entry.session.digest());
                     entry.session.apply_end(ended.end, at);
                     self.ended.push_back(ended.session.clone());
@@ -324,23 +365,61 @@ impl Namespace {
         }
     }
 
+    fn apply_policy(&mut self, at: UnixMillis, set: &PolicySet) {
+        let decay = self.decay();
+        self.policy_version += 1;
+        // What the log holds was checked before it was written; a value that an older build took and this one does not
+        // is left as it was.
+        if let Ok(policy) = self.policy.with(&set.values) {
+            if policy.hot_pool.decay != self.policy.hot_pool.decay {
+                self.pool.rebase(self.tick, &decay);
+            }
+            self.policy = Arc::new(policy);
+            let origin = PolicyOrigin { version: self.policy_version, at, actor: set.actor.clone() };
+            self.policy_origins.extend(set.values.keys().map(|key| (key.clone(), origin.clone())));
+        }
+        self.remember_request(&set.request_id, KnownRequest::PolicySet(set.values.clone()));
+    }
+
     fn registry_mut(&mut self) -> &mut Registry {
         Arc::make_mut(&mut self.registry)
     }
 
     fn apply_registered(&mut self, registered: &ToolsRegistered) {
-        let registry = Arc::make_mut(&mut self.registry);
-        let index = Arc::make_mut(&mut self.index);
         for admitted in &registered.admitted {
-            let definition = &admitted.definition;
-            registry.insert(admitted.clone());
-            self.neighbours.insert(definition);
-            if let Some(tool) = registry.get(&definition.id) {
-                index.insert(definition, tool.current().alias());
+            self.registry_mut().insert(admitted.clone());
+            if admitted.waits.is_none() {
+                self.take_up(&admitted.definition);
             }
-            self.pool.seed(&definition.id, definition.initial_score, self.tick);
+        }
+        for tool in &registered.no_longer_waiting {
+            self.registry_mut().stop_waiting(tool);
         }
         self.remember_request(&registered.request_id, KnownRequest::Registered(registered.notes.clone()));
+    }
+
+    fn apply_approved(&mut self, changed: &ToolChanged) {
+        let Some(hash) = &changed.hash else { return };
+        let Some(waiting) = self.waiting_with(&changed.tool, hash).cloned() else { return };
+        self.registry_mut().approve(&changed.tool, hash);
+        self.take_up(&waiting.admitted().definition);
+        // What it starts with stands still until it is active.
+        if !self.may_be_resident(&changed.tool) {
+            self.pool.freeze(&changed.tool, self.tick, &self.decay());
+        }
+    }
+
+    /// Lets a definition that is served from now on be found, and gives it the heat it starts with.
+    fn take_up(&mut self, definition: &Definition) {
+        let Some(tool) = self.registry.get(&definition.id) else { return };
+        Arc::make_mut(&mut self.index).insert(definition, tool.alias());
+        self.neighbours.insert(definition);
+        self.pool.seed(&definition.id, definition.initial_score, self.tick);
+    }
+
+    /// Returns the version of a tool that waits, if it is the one with this hash.
+    fn waiting_with(&self, tool: &ToolId, hash: &Digest) -> Option<&Arc<Shown>> {
+        self.registry.get(tool)?.waiting().filter(|waiting| waiting.admitted().hash == *hash)
     }
 
     fn remember_request(&mut self, request_id: &str, known: KnownRequest) {
@@ -356,8 +435,9 @@ impl Namespace {
     fn apply_opened(&mut self, at: UnixMillis, opened: &SessionOpened) {
         let original = opened.spec.fork_of.as_ref().and_then(|id| self.session(id));
         let session = Session::open(opened.session.clone(), opened.spec.clone(), original, at);
+        let entry = Entry::new(session, self.figures.sessions_opened);
         self.figures.sessions_opened += 1;
-        self.sessions.insert(opened.session.clone(), Entry { session, window: SwitchWindow::default() });
+        self.sessions.insert(opened.session.clone(), entry);
     }
 
     fn apply_block(&mut self, at: UnixMillis, frozen: &BlockFrozen) {
@@ -378,9 +458,8 @@ impl Namespace {
         *self.figures.issued_tools.entry(planned.issued.len() as u32).or_default() += 1;
         self.blocks.count_issues(&planned.issued);
         if let Some(entry) = self.sessions.get_mut(&planned.session) {
-            if entry.session.unaccounted_step().is_some() {
-                self.figures.plans_without_call.add(StepEnd::Unknown);
-            }
+            entry.close_last_step(&mut self.figures);
+            entry.history.note_step(planned, at);
             self.blocks.count_step(&entry.session.digest());
             entry.session.apply_step(Arc::new(planned.clone()), at);
         }
@@ -396,6 +475,8 @@ impl Namespace {
                 self.pool.freeze(tool, tick, &self.decay());
             }
             self.figures.calls.add(counted.presence);
+            let figures = self.tool_figures.entry(tool.clone()).or_default();
+            figures.count(at, tick, counted.presence, outcome.ending);
             if let Some(entry) = self.sessions.get_mut(&counted.session)
                 && entry.session.ended().is_none()
             {
@@ -404,6 +485,11 @@ impl Namespace {
                 let call = CountedCall { call_id: &counted.call_id, tool, ending: outcome.ending, arguments_fit };
                 entry.window.push(&call);
             }
+            if let Some(entry) = self.sessions.get_mut(&counted.session) {
+                entry.history.note_counted(outcome, counted, at);
+            }
+        } else {
+            self.tool_figures.entry(tool.clone()).or_default().retries.add(outcome.ending);
         }
         self.health.entry(tool.clone()).or_default().note_outcome(at, outcome, &self.policy.life);
     }
@@ -420,6 +506,10 @@ impl Namespace {
 
     fn apply_moved(&mut self, at: UnixMillis, moved: &ToolMoved) {
         let tool = &moved.tool;
+        // Its trust changed, and not its health.
+        if moved.old == Some(moved.new) {
+            return;
+        }
         *self.figures.moves.entry((moved.new, moved.cause)).or_default() += 1;
         self.registry_mut().set_state(tool, moved.new);
         let was_out = moved.old.is_some_and(|state| state != ToolState::Active);
@@ -431,7 +521,7 @@ impl Namespace {
             self.pool.thaw(tool, self.tick);
         }
         // A tool that was never anything but active has nothing to remember.
-        if moved.old.is_some() {
+        if moved.old.is_some() || is_out {
             self.health.entry(tool.clone()).or_default().note_move(at, moved);
         }
     }

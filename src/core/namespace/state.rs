@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::super::admission::neighbours::Neighbours;
-use super::super::figures::Figures;
+use super::super::figures::{Figures, ToolFigures};
 use super::super::hot_pool::HotPool;
 use super::super::ids::{Digest, NamespaceId, SessionId, Tick, ToolId};
 use super::super::lifecycle::Health;
@@ -15,7 +15,7 @@ use super::super::policy::Policy;
 use super::super::registry::Registry;
 use super::super::retrieval::Index;
 use super::blocks::Blocks;
-use super::{Entry, KnownRequest, Namespace};
+use super::{Entry, KnownRequest, Namespace, PolicyOrigin};
 
 /// A snapshot cannot be read.
 #[derive(Debug, thiserror::Error)]
@@ -30,6 +30,8 @@ struct State<'a> {
     salt: Digest,
     policy: Arc<Policy>,
     policy_version: u64,
+    #[serde(default)]
+    policy_origins: Cow<'a, BTreeMap<String, PolicyOrigin>>,
     registry: Arc<Registry>,
     pool: Cow<'a, HotPool>,
     tick: Tick,
@@ -37,6 +39,8 @@ struct State<'a> {
     sessions: Cow<'a, BTreeMap<SessionId, Entry>>,
     blocks: Cow<'a, Blocks>,
     figures: Cow<'a, Figures>,
+    #[serde(default)]
+    tool_figures: Cow<'a, BTreeMap<ToolId, ToolFigures>>,
     ended: Cow<'a, VecDeque<SessionId>>,
     requests: Cow<'a, VecDeque<(String, KnownRequest)>>,
 }
@@ -49,6 +53,7 @@ impl Namespace {
             salt: self.salt,
             policy: self.policy.clone(),
             policy_version: self.policy_version,
+            policy_origins: Cow::Borrowed(&self.policy_origins),
             registry: self.registry.clone(),
             pool: Cow::Borrowed(&self.pool),
             tick: self.tick,
@@ -56,6 +61,7 @@ impl Namespace {
             sessions: Cow::Borrowed(&self.sessions),
             blocks: Cow::Borrowed(&self.blocks),
             figures: Cow::Borrowed(&self.figures),
+            tool_figures: Cow::Borrowed(&self.tool_figures),
             ended: Cow::Borrowed(&self.ended),
             requests: Cow::Borrowed(&self.requests),
         };
@@ -69,9 +75,11 @@ impl Namespace {
         let mut index = Index::default();
         let mut neighbours = Neighbours::default();
         for (_, tool) in state.registry.iter() {
-            let definition = &tool.current().admitted().definition;
-            index.insert(definition, tool.current().alias());
-            neighbours.insert(definition);
+            if let Some(current) = tool.current() {
+                let definition = &current.admitted().definition;
+                index.insert(definition, tool.alias());
+                neighbours.insert(definition);
+            }
         }
         let blocks = state.blocks.into_owned();
         let mut sessions = state.sessions.into_owned();
@@ -85,6 +93,7 @@ impl Namespace {
             salt: state.salt,
             policy: state.policy,
             policy_version: state.policy_version,
+            policy_origins: state.policy_origins.into_owned(),
             registry: state.registry,
             index: Arc::new(index),
             neighbours,
@@ -94,6 +103,7 @@ impl Namespace {
             sessions,
             blocks,
             figures: state.figures.into_owned(),
+            tool_figures: state.tool_figures.into_owned(),
             ended: state.ended.into_owned(),
             requests: state.requests.into_owned(),
         })

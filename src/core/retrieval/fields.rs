@@ -20,7 +20,7 @@ const SCHEMA_DEPTH_MAX: usize = 12;
 
 /// The parts of a definition, most telling first. The order is that of [`SPECS`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Field {
+pub(super) enum Field {
     Name,
     Title,
     Summary,
@@ -31,6 +31,24 @@ enum Field {
     ParamNames,
     ParamTexts,
     EnumValues,
+}
+
+impl Field {
+    /// Returns the field's name, as a part of a score has it.
+    pub(super) fn as_str(self) -> &'static str {
+        match self {
+            Self::Name => "name",
+            Self::Title => "title",
+            Self::Summary => "summary",
+            Self::WhenToUse => "when_to_use",
+            Self::Keywords => "keywords",
+            Self::Group => "group",
+            Self::Description => "description",
+            Self::ParamNames => "parameter_names",
+            Self::ParamTexts => "parameter_texts",
+            Self::EnumValues => "enum_values",
+        }
+    }
 }
 
 /// What a word in a field is worth.
@@ -75,6 +93,28 @@ pub(super) struct WeightedTerm {
 
 /// Returns the terms of a definition in byte order, each once.
 pub(super) fn weigh(definition: &Definition) -> Vec<WeightedTerm> {
+    let mut terms = Vec::new();
+    read(definition).each_term(|term, counts| {
+        terms.push(WeightedTerm { term: term.to_owned(), impact: impact(sum(counts)) });
+    });
+    terms
+}
+
+/// Calls `each` with every term of a definition in byte order, its impact, and the share of every field in it; the
+/// shares of a term add up to 1.
+pub(super) fn each_impact(definition: &Definition, mut each: impl FnMut(&str, u32, &[(Field, f32)])) {
+    read(definition).each_term(|term, counts| {
+        let whole = sum(counts);
+        let shares: Vec<(Field, f32)> = counts.iter().map(|(field, count)| (*field, count / whole)).collect();
+        each(term, impact(whole), &shares);
+    });
+}
+
+fn sum(counts: &[(Field, f32)]) -> f32 {
+    counts.iter().fold(0.0, |sum, (_, count)| sum + count)
+}
+
+fn read(definition: &Definition) -> Reader {
     let mut reader = Reader::default();
     reader.read(Field::Name, &definition.id.name);
     reader.read(Field::Title, definition.title.as_deref().unwrap_or(""));
@@ -92,7 +132,7 @@ pub(super) fn weigh(definition: &Definition) -> Vec<WeightedTerm> {
     }
     reader.read(Field::Description, &definition.description);
     reader.read_schema(&definition.input_schema.to_value());
-    reader.weigh()
+    reader
 }
 
 /// Collects the terms of one definition, field by field.
@@ -166,19 +206,20 @@ impl Reader {
         }
     }
 
-    fn weigh(mut self) -> Vec<WeightedTerm> {
-        // Sorted by term, then field: every sum below is taken in the same order whatever the order of reading.
+    /// Calls `each` with every term, in byte order, and what it counts for in each field that has it.
+    fn each_term(mut self, mut each: impl FnMut(&str, &[(Field, f32)])) {
+        // Sorted by term, then field: every sum of the counts is taken in one order whatever the order of reading.
         self.occurrences.sort_unstable();
-        let mut terms: Vec<WeightedTerm> = Vec::new();
+        let mut counts = Vec::new();
         for same_term in self.occurrences.chunk_by(|a, b| a.0 == b.0) {
-            let mut count = 0.0;
+            counts.clear();
             for same_field in same_term.chunk_by(|a, b| a.1 == b.1) {
-                let field = same_field[0].1 as usize;
-                count += weighted_count(&SPECS[field], same_field.len() as f32, self.n_words[field] as f32);
+                let field = same_field[0].1;
+                let n_words = self.n_words[field as usize] as f32;
+                counts.push((field, weighted_count(&SPECS[field as usize], same_field.len() as f32, n_words)));
             }
-            terms.push(WeightedTerm { term: same_term[0].0.clone(), impact: impact(count) });
+            each(&same_term[0].0, &counts);
         }
-        terms
     }
 }
 

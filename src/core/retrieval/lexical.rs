@@ -57,6 +57,17 @@ pub(super) struct QueryTerm {
     pub(super) containing: Vec<Arc<str>>,
 }
 
+/// A term that a query is scored by.
+pub(super) struct Sought<'a> {
+    /// What one unit of impact counts for.
+    pub(super) weight: u32,
+    /// The term as tools have it.
+    pub(super) term: &'a str,
+    /// The query's own term, which that one is or contains.
+    pub(super) asked: &'a str,
+    postings: &'a [u32],
+}
+
 impl Lexical {
     /// Adds a document under a free slot below [`SLOTS_MAX`].
     pub(super) fn insert(&mut self, slot: u32, terms: &[WeightedTerm]) -> Forward {
@@ -94,32 +105,39 @@ impl Lexical {
     /// Adds every match of the query to `scores`. A word that only contains a query term counts for the share `within`
     /// of the term itself.
     pub(super) fn score(&self, query: &[QueryTerm], within: f64, n_tools: usize, scores: &mut Scores) {
+        for Sought { weight, postings, .. } in self.sought(query, within, n_tools) {
+            for posting in postings {
+                scores.add(posting >> IMPACT_BITS, weight * (posting & IMPACT_MAX));
+            }
+        }
+    }
+
+    /// Returns the terms of a query that some tool has, with what a match of each weighs; one term may stand there more
+    /// than once, for several words of the query.
+    pub(super) fn sought<'a>(&'a self, query: &'a [QueryTerm], within: f64, n_tools: usize) -> Vec<Sought<'a>> {
         let mut found = Vec::with_capacity(query.len());
         for QueryTerm { term, count, containing } in query {
             let repeated = libm::pow(f64::from(*count), QUERY_COUNT_EXPONENT);
             let whole = self.postings(term);
             let whole_idf = whole.map_or(f64::INFINITY, |postings| idf(postings.len(), n_tools));
             if let Some(postings) = whole {
-                found.push((to_weight(whole_idf * repeated), postings));
+                found.push(Sought { weight: to_weight(whole_idf * repeated), term, asked: term, postings });
             }
             for word in containing {
                 if let Some(postings) = self.postings(word) {
                     // However rare the longer word is: whole words come first.
                     let idf = idf(postings.len(), n_tools).min(whole_idf);
-                    found.push((to_weight(idf * repeated * within), postings));
+                    let weight = to_weight(idf * repeated * within);
+                    found.push(Sought { weight, term: word, asked: term, postings });
                 }
             }
         }
         if found.len() > QUERY_TERMS_MAX {
             // The sort is stable over terms in byte order, so which ones stay does not depend on chance.
-            found.sort_by_key(|(weight, _)| std::cmp::Reverse(*weight));
+            found.sort_by_key(|sought| std::cmp::Reverse(sought.weight));
             found.truncate(QUERY_TERMS_MAX);
         }
-        for (weight, postings) in found {
-            for posting in postings {
-                scores.add(posting >> IMPACT_BITS, weight * (posting & IMPACT_MAX));
-            }
-        }
+        found
     }
 
     fn postings(&self, term: &str) -> Option<&[u32]> {

@@ -7,6 +7,7 @@
 use super::definition::Definition;
 use super::ids::{Alias, ToolId};
 
+mod anatomy;
 mod fields;
 mod key;
 mod lexical;
@@ -23,6 +24,7 @@ pub mod text;
 #[cfg(test)]
 mod tests;
 
+pub use anatomy::{Anatomy, Dissected};
 pub use names::{NameHow, NameMatch};
 pub use query::Query;
 pub use rank::{Parts, Ranked};

@@ -26,6 +26,11 @@ pub(super) type Texts<'a> = [Cow<'a, str>; 3];
 const TEXT_SHARES: [f32; 3] = [1.0, 0.5, 0.1];
 
 impl<'a> Query<'a> {
+    /// Returns whether there is no text to go by.
+    pub fn is_silent(&self) -> bool {
+        [self.user, self.model, self.goal].iter().all(|text| text.trim().is_empty())
+    }
+
     pub(super) fn texts(&self) -> Texts<'a> {
         [cut(self.user), cut(self.model), cut(self.goal)]
     }

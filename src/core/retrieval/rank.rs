@@ -32,7 +32,7 @@ pub struct Parts {
 impl Parts {
     /// Returns every part with its name, in the order in which they are added up.
     pub fn named(&self) -> [(&'static str, f32); 3] {
-        [("name", self.name), ("lexical", self.lexical), ("prior", self.prior)]
+        [("named", self.name), ("lexical", self.lexical), ("prior", self.prior)]
     }
 
     /// Returns the score.

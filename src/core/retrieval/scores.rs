@@ -84,6 +84,17 @@ impl Spread {
     pub(super) fn standardise(&self, score: u32) -> f32 {
         ((f64::from(score) - self.mean) * self.scale) as f32
     }
+
+    /// Returns what a part of a score counts for, in standard deviations; with [`Spread::mean_part`] the parts of a score
+    /// add up to the standardised one.
+    pub(super) fn part(&self, score: f64) -> f32 {
+        (score * self.scale) as f32
+    }
+
+    /// Returns what the mean of all tools takes off every score, in standard deviations; 0 or less.
+    pub(super) fn mean_part(&self) -> f32 {
+        (-self.mean * self.scale) as f32
+    }
 }
 
 #[cfg(test)]

@@ -92,6 +92,14 @@ pub fn for_each_word(text: &str, each: &mut dyn FnMut(&str, TermKind)) {
     }
 }
 
+/// Returns the term that a folded word of the given kind is searched by.
+pub fn term_of(word: &str, kind: TermKind) -> Cow<'_, str> {
+    match kind {
+        TermKind::Stop => Cow::Borrowed(word),
+        TermKind::Word | TermKind::Joined => Stems::new().of(word),
+    }
+}
+
 /// Says whether the word is on the stop list. It must be folded.
 fn is_stop_word(word: &str) -> bool {
     word.len() <= STOP_WORD_BYTES_MAX && STOP_WORDS.binary_search(&word).is_ok()

@@ -24,6 +24,9 @@ enum Seen {
     Failed,
     Snapshot(u64),
     Dropped,
+    Cut,
+    Erased,
+    Rewritten,
     Probed,
     Checkpoint,
     Closed,
@@ -87,6 +90,22 @@ impl Log for Double {
 
     fn drop_queries_before(&mut self, _: &NamespaceId, _: UnixMillis) -> Result<u64, StoreError> {
         self.answer(Seen::Dropped).map(|()| 0)
+    }
+
+    fn cut(&mut self, _: &NamespaceId, _: &Retention) -> Result<(), StoreError> {
+        self.answer(Seen::Cut)
+    }
+
+    fn extents(&self) -> BTreeMap<NamespaceId, LogExtent> {
+        BTreeMap::new()
+    }
+
+    fn erase(&mut self, _: &ErasedSession) -> Result<(), StoreError> {
+        self.answer(Seen::Erased)
+    }
+
+    fn rewrite(&mut self) -> Result<(), StoreError> {
+        self.answer(Seen::Rewritten)
     }
 
     fn probe(&mut self) -> Result<(), StoreError> {
@@ -370,4 +389,70 @@ fn a_kill_loses_only_traffic_of_the_window() {
 fn start_on(path: &Path) -> (Journal, JournalThread) {
     let (log, _) = sqlite::open(path).unwrap();
     start(Box::new(log), JournalConfig { flush: NEVER, ..JournalConfig::default() })
+}
+
+#[test]
+fn whoever_follows_a_log_sees_what_is_on_disk_and_nothing_before_that() {
+    let fixture = Fixture::new();
+    let mut on_disk = fixture.journal.follow(&"a".into());
+    fixture.journal.is_on_disk(&"a".into(), Seq(3));
+    assert!(on_disk.has_changed().unwrap());
+    assert_eq!(*on_disk.borrow_and_update(), Seq(3));
+    fixture.will.fail_with(Some(StoreError::Full));
+    fixture.journal.push_durable(traffic("a", 4..=6)).unwrap().wait().unwrap_err();
+    assert!(!on_disk.has_changed().unwrap(), "what is only in memory is not told");
+    fixture.will.fail_with(None);
+    fixture.until_writable();
+    assert_eq!(*on_disk.borrow_and_update(), Seq(6));
+    fixture.journal.push_durable(traffic("b", 1..=9)).unwrap().wait().unwrap();
+    assert!(!on_disk.has_changed().unwrap(), "another namespace's log is no news");
+    fixture.thread.stop(PATIENCE).unwrap();
+    assert!(on_disk.has_changed().is_err(), "nothing more will come");
+}
+
+fn erased(namespace: &str, seq: u64) -> ErasedSession {
+    ErasedSession { session: "s".into(), unit: change(namespace, seq), changed: Vec::new(), snapshot: Vec::new() }
+}
+
+#[test]
+fn an_erasure_stands_behind_what_was_pushed_before_it_and_rewrites_that_wait_are_one() {
+    let fixture = Fixture::new();
+    fixture.will.hold();
+    fixture.journal.push(traffic("a", 1..=2)).unwrap();
+    let erased = fixture.journal.push_erasure(erased("a", 3));
+    fixture.until(&Seen::Trying);
+    let rewrites = [fixture.journal.rewrite(), fixture.journal.rewrite()];
+    fixture.will.release();
+    assert_eq!(fixture.next(), appended("a", 1..=2));
+    assert_eq!((fixture.next(), fixture.next()), (Seen::Erased, Seen::Rewritten));
+    erased.wait().unwrap();
+    for rewrite in rewrites {
+        rewrite.wait().unwrap();
+    }
+    fixture.thread.stop(PATIENCE).unwrap();
+    let rest: Vec<Seen> = fixture.seen.iter().collect();
+    assert_eq!(rest, [Seen::Checkpoint, Seen::Closed]);
+}
+
+#[test]
+fn an_erasure_that_fails_is_told_and_never_written() {
+    let fixture = Fixture::new();
+    fixture.will.fail_with(Some(StoreError::Full));
+    assert!(matches!(fixture.journal.push_erasure(erased("a", 1)).wait(), Err(StoreError::Full)));
+    fixture.journal.push(traffic("a", 1..=1)).unwrap();
+    fixture.will.fail_with(None);
+    // Its place in the log is free again.
+    assert_eq!(fixture.next(), appended("a", 1..=1));
+}
+
+#[test]
+fn a_rewrite_that_finds_no_room_is_told_tried_again_and_stops_nothing_else() {
+    let fixture = Fixture::new();
+    fixture.will.fail_with(Some(StoreError::Full));
+    assert!(matches!(fixture.journal.rewrite().wait(), Err(StoreError::Full)));
+    assert!(matches!(fixture.journal.state(), StoreState::Writable));
+    fixture.will.fail_with(None);
+    fixture.journal.drop_queries_before("a".into(), UnixMillis(1));
+    fixture.journal.flushed().wait().unwrap();
+    assert_eq!((fixture.next(), fixture.next()), (Seen::Dropped, Seen::Rewritten));
 }

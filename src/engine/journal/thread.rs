@@ -39,7 +39,14 @@ impl JournalThread {
         clock: Arc<dyn Clock>,
         on_commit: OnCommit,
     ) -> io::Result<Self> {
-        let writer = Writer { shared: Arc::clone(&shared), log, clock, on_commit, backlog: VecDeque::new() };
+        let writer = Writer {
+            shared: Arc::clone(&shared),
+            log,
+            clock,
+            on_commit,
+            backlog: VecDeque::new(),
+            owes_rewrite: false,
+        };
         let end = AtEnd(Arc::clone(&shared));
         let thread = thread::Builder::new().name("journal".into()).spawn(move || {
             let _end = end;
@@ -100,6 +107,7 @@ impl Drop for AtEnd {
         queue.entries.clear();
         queue.figures.lost_events += queue.figures.queued_events as u64;
         queue.figures.queued_events = 0;
+        self.0.marks.close();
         self.0.ended.notify_all();
     }
 }
@@ -111,6 +119,8 @@ struct Writer {
     on_commit: OnCommit,
     /// Taken from the queue and not yet on disk; empty between two rounds unless writing fails.
     backlog: VecDeque<Entry>,
+    /// The file could not be written anew after an erasure, and that is to be tried again.
+    owes_rewrite: bool,
 }
 
 impl Writer {
@@ -185,15 +195,61 @@ impl Writer {
             Some(What::Unit { .. } | What::Barrier) => return self.write_units(),
             Some(What::Snapshot { namespace, seq, at, body }) => {
                 self.log.write_snapshot(namespace, *seq, *at, body)?;
-                self.shared.lock().snapshots.insert(namespace.clone(), *at);
+                let mut queue = self.shared.lock();
+                queue.snapshots.insert(namespace.clone(), *at);
+                queue.extents = self.log.extents();
             }
             Some(What::DropQueries { namespace, at }) => {
                 self.log.drop_queries_before(namespace, *at)?;
+                if self.owes_rewrite {
+                    let _tried = self.rewrite()?;
+                }
             }
+            Some(What::Cut { namespace, keep }) => {
+                self.log.cut(namespace, keep)?;
+                self.shared.lock().extents = self.log.extents();
+            }
+            Some(What::Erase(erased)) => {
+                self.log.erase(erased)?;
+                let mut queue = self.shared.lock();
+                if let Some(last) = erased.unit.records.last() {
+                    queue.snapshots.insert(erased.unit.namespace.clone(), last.at);
+                    self.shared.marks.reach(&erased.unit.namespace, last.seq);
+                }
+                queue.extents = self.log.extents();
+            }
+            Some(What::Rewrite) => return self.write_anew(),
             None => {}
         }
-        self.backlog.pop_front();
+        let waiter = self.backlog.pop_front().and_then(|entry| entry.waiter);
+        tell(waiter, Ok(()));
         Ok(())
+    }
+
+    /// Writes the file anew for everybody who waits for that: what they erased stands before the first of them or was
+    /// written with the rest of the queue, in the order of the queue, before the next.
+    fn write_anew(&mut self) -> Result<(), StoreError> {
+        let is_rewrite = |entry: &Entry| matches!(entry.what, What::Rewrite);
+        let n_entries = self.backlog.iter().take_while(|entry| is_rewrite(entry)).count();
+        let done = self.rewrite()?;
+        for entry in self.backlog.drain(..n_entries) {
+            tell(entry.waiter, done.clone());
+        }
+        Ok(())
+    }
+
+    /// Writes the file anew. Where that is not possible now it is owed, and no reason to write nothing else.
+    fn rewrite(&mut self) -> Result<Result<(), StoreError>, StoreError> {
+        match self.log.rewrite() {
+            Err(why) if !why.is_passing() => Err(why),
+            done => {
+                self.owes_rewrite = done.is_err();
+                if let Err(why) = &done {
+                    warn!(error = why as &dyn std::error::Error, "erased words may be left in unused space for now");
+                }
+                Ok(done)
+            }
+        }
     }
 
     fn write_units(&mut self) -> Result<(), StoreError> {
@@ -210,18 +266,24 @@ impl Writer {
                     units.push(unit);
                 }
                 What::Barrier => {}
-                What::Snapshot { .. } | What::DropQueries { .. } => break,
+                What::Snapshot { .. }
+                | What::DropQueries { .. }
+                | What::Cut { .. }
+                | What::Erase(_)
+                | What::Rewrite => break,
             }
             n_entries += 1;
         }
         if !units.is_empty() {
             let start = self.clock.monotonic();
             self.log.append(&units)?;
+            self.shared.marks.written(&units);
             (self.on_commit)(self.clock.monotonic() - start, n_events);
             let mut queue = self.shared.lock();
             queue.figures.queued_events -= n_events;
             queue.figures.written_events += n_events as u64;
             queue.figures.commits += 1;
+            queue.extents = self.log.extents();
         }
         for entry in self.backlog.drain(..n_entries) {
             tell(entry.waiter, Ok(()));
@@ -251,7 +313,12 @@ impl Writer {
                     n_dropped += unit.records.len();
                     withdrawn.push(unit.namespace.clone());
                 }
-                What::Barrier | What::Snapshot { .. } | What::DropQueries { .. } => {}
+                What::Barrier
+                | What::Snapshot { .. }
+                | What::DropQueries { .. }
+                | What::Cut { .. }
+                | What::Erase(_)
+                | What::Rewrite => {}
             }
         }
         {

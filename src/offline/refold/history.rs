@@ -140,6 +140,13 @@ impl History {
         }
     }
 
+    /// Returns the hash that an operator who looks would quote.
+    fn hash_to_quote(&self, number: usize, action: ToolAction) -> Option<Digest> {
+        let entry = self.namespace.registry().get(&tool(number))?;
+        let waiting = entry.waiting().filter(|_| action == ToolAction::Approve)?;
+        Some(waiting.admitted().hash)
+    }
+
     fn open(&self, session: usize) -> Option<&Session> {
         let session = self.namespace.session(&session_id(session))?;
         session.ended().is_none().then_some(session)
@@ -159,6 +166,7 @@ impl History {
                     tool: tool(*number),
                     action: *action,
                     reason: "because".into(),
+                    hash: self.hash_to_quote(*number, *action),
                 };
                 let decided = self.namespace.decide_change(self.now, change);
                 self.commit(decided.unwrap_or_default());

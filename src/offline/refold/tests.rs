@@ -4,10 +4,11 @@ use proptest::prelude::*;
 
 use super::history::{Act, History, N_TOOLS, id, tool, write};
 use super::*;
+use crate::core::erasure::Erasure;
 use crate::core::event::{
     CallsChecked, CheckedCall, Ending, MoveCause, SessionEnd, ToolAction, ToolState, Verdict, Word,
 };
-use crate::core::ids::Version;
+use crate::core::ids::{Digest, Version};
 
 /// Reads a log back as recovery does: from a snapshot and the records behind it, deciding nothing.
 fn recover(mut namespace: Namespace, records: &[Record]) -> Namespace {
@@ -86,6 +87,10 @@ fn full_history() -> History {
     }
     acts.push(Act::Change { tool: 4, action: ToolAction::Repair });
     acts.push(Act::Policy { key: "hot_pool.slots", value: "6" });
+    acts.push(Act::Policy { key: "admission.pin_definitions", value: "true" });
+    acts.push(Act::Register { source: 0, n_left_out: 0, edition: 2 });
+    acts.push(Act::Change { tool: 4, action: ToolAction::Approve });
+    acts.push(Act::Policy { key: "admission.pin_definitions", value: "false" });
     acts.push(Act::Open { session: 2, fork_of: Some(0), own_source: None });
     acts.push(Act::Register { source: 1, n_left_out: 3, edition: 2 });
     acts.push(Act::Refresh { session: 1, keep: 12 });
@@ -116,7 +121,14 @@ fn moved(history: &History, cause: MoveCause) -> bool {
 fn causes_alone_draw_the_whole_log_again_and_recovery_gives_the_same_state() {
     let history = full_history();
     check(&history);
-    for cause in [MoveCause::Failures, MoveCause::Repaired, MoveCause::Recovered, MoveCause::Vanished] {
+    for cause in [
+        MoveCause::Failures,
+        MoveCause::Repaired,
+        MoveCause::Recovered,
+        MoveCause::Vanished,
+        MoveCause::AwaitsApproval,
+        MoveCause::Approved,
+    ] {
         assert!(moved(&history, cause), "{cause:?}");
     }
     let figures = history.namespace.figures();
@@ -175,7 +187,8 @@ fn log_that_ends_early_differs_where_it_ends() {
 fn log_that_is_cut_or_out_of_order_is_refused() {
     let records = full_history().records;
     let refused = |records: &[Record]| replay_events(id(), records, &BTreeMap::new()).unwrap_err().to_string();
-    assert_eq!(refused(&records[1..]), "seq = 2: the log must begin at 1");
+    let said = refused(&records[1..]);
+    assert!(said.starts_with("seq = 2: the log must begin at 1; one that policy cut"), "{said}");
     let swapped = [records[0].clone(), records[2].clone(), records[1].clone()];
     assert_eq!(refused(&swapped), "seq = 2: must be greater than 3, which stands before it");
     let fell = vec![(UnixMillis(5), Event::TimePassed), (UnixMillis(4), Event::TimePassed)];
@@ -241,6 +254,7 @@ fn call_id_that_stands_twice_in_a_reply_is_judged_once() {
         verdict: Verdict::UnknownTool,
         version: Version(0),
         issued: false,
+        state: None,
     };
     let checked = CallsChecked { session: "session0".into(), step: None, calls: vec![call.clone(), call] };
     let drawn = namespace.fold(UnixMillis(1_700_000_000_000), &Event::CallsChecked(checked));
@@ -260,6 +274,8 @@ fn any_act() -> impl Strategy<Value = Act> {
         ("hot_pool.policy", "lru"),
         ("hot_pool.policy", "ewma"),
         ("life.failures", "2"),
+        ("admission.pin_definitions", "true"),
+        ("admission.pin_definitions", "false"),
         ("session.idle_secs", "100"),
     ]);
     prop_oneof![
@@ -300,5 +316,61 @@ proptest! {
         let mut all = vec![Act::Register { source: 0, n_left_out: 0, edition: 0 }];
         all.extend(acts);
         check(&write(&all, &[cut % all.len(), all.len() - 1]));
+        check(&erase(write(&all, &[]), "session0"));
     }
+}
+
+/// Erases one session as the daemon does: from what is remembered, and from the log.
+fn erase(mut history: History, session: &str) -> History {
+    let erasure = Erasure::new(session.into(), Digest::of(b"a key"));
+    for record in &mut history.records {
+        erasure.clear(&mut record.event, history.namespace.registry());
+    }
+    history.namespace.erase(&erasure);
+    // What was written before the erasure is deleted with it.
+    history.snapshots.clear();
+    history
+}
+
+#[test]
+fn what_is_left_of_an_erased_session_draws_the_same_log_and_the_same_state() {
+    let figures = full_history().namespace.figures().clone();
+    for session in ["session0", "session1", "session2"] {
+        let history = erase(full_history(), session);
+        check(&history);
+        assert_eq!(history.namespace.figures(), &figures);
+        let log = serde_json::to_string(&history.records).unwrap();
+        let names = [log.contains(&format!("\"{session}\"")), state(&history.namespace).contains(session)];
+        assert_eq!(names, [false; 2], "{session}");
+    }
+}
+
+/// Sessions that expire together end in one order, whatever they are called by then.
+#[test]
+fn sessions_that_end_together_end_in_the_order_they_were_opened() {
+    let mut acts = vec![Act::Register { source: 0, n_left_out: 0, edition: 1 }];
+    acts.extend([4, 1, 3].map(|session| Act::Open { session, fork_of: None, own_source: None }));
+    acts.push(Act::Pass { secs: 1_800 });
+    for session in ["session4", "session1", "session3"] {
+        check(&erase(write(&acts, &[]), session));
+    }
+}
+
+/// Written by the first build, of a history like [`full_history`]. Once a log was cut, its snapshots are all there is of its
+/// beginning, so every later build must read them (docs/decisions/snapshots-stay-readable.md).
+#[test]
+fn a_snapshot_of_the_first_build_reads_and_goes_on() {
+    let mut namespace = Namespace::from_snapshot(include_bytes!("../../../tests/data/snapshots/0.1.0.json")).unwrap();
+    let states = namespace.tools_by_state();
+    assert_eq!((namespace.registry().len(), namespace.tick().0, namespace.policy_version()), (30, 53, 2));
+    assert_eq!((states[&ToolState::Active], states[&ToolState::Withdrawn]), (27, 3));
+    assert_eq!((namespace.figures().calls.total(), namespace.n_open()), (53, 2));
+    assert_eq!(namespace.pool().members().len(), 6);
+    assert_eq!(namespace.policy().log.retain_days, 30, "what it did not know yet is the default");
+    let again = Namespace::from_snapshot(&namespace.to_snapshot().unwrap()).unwrap();
+    assert_eq!(state(&again), state(&namespace));
+    let open = namespace.sessions().find(|session| session.ended().is_none()).expect("an open session");
+    assert!(open.block().is_some());
+    let drawn = namespace.fold(UnixMillis(1_800_000_000_000), &Event::TimePassed);
+    assert_eq!(drawn.iter().filter(|event| matches!(event, Event::SessionEnded(_))).count(), 2);
 }

@@ -165,7 +165,13 @@ fn a_file_of_version_1_is_led_to_the_newest_with_its_rows() {
     let lines = read_all(&reader, "triage", 0);
     assert_eq!(lines[0].0, change("triage", 1).records[0]);
     assert_eq!(lines[1].1, Some(QueryBody::Terms(vec![7, 9])));
-    assert_eq!(reader.snapshot(&"triage".into()).unwrap().unwrap().seq, Seq(1));
+    assert_eq!(reader.snapshot(&"triage".into(), None).unwrap().unwrap().seq, Seq(1));
+    let extent = log.extents()[&NamespaceId::from("triage")];
+    assert_eq!((extent.begin, extent.begin_at), (Seq(1), UnixMillis(1_001)));
+    assert_eq!(
+        extent.bytes,
+        r#"{"request_id":"r1","actor":"operator","values":{"hot_pool.slots":"12"}}null"#.len() as u64
+    );
 }
 
 #[test]
@@ -181,7 +187,7 @@ fn a_newer_file_is_refused_and_left_alone() {
 
     let before = contents(fixture.folder.path());
     let error = open_error(&path);
-    assert!(matches!(error, StoreError::Newer { found: 2, known: 1 }), "{error:?}");
+    assert!(matches!(error, StoreError::Newer { found: 3, known: 2 }), "{error:?}");
     assert!(SqliteReader::open(&path).is_err());
     assert!(contents(fixture.folder.path()) == before, "a refused file was changed");
 }
@@ -313,12 +319,12 @@ fn the_newest_two_snapshots_are_kept() {
     let mut fixture = Fixture::new();
     let namespace = NamespaceId::from("a");
     append(&mut fixture.log, &[traffic("a", 1..=9)]).unwrap();
-    assert_eq!(fixture.reader.snapshot(&namespace).unwrap(), None);
+    assert_eq!(fixture.reader.snapshot(&namespace, None).unwrap(), None);
     for seq in [3, 6, 9] {
         fixture.log.write_snapshot(&namespace, Seq(seq), UnixMillis(700), &[seq as u8]).unwrap();
     }
     assert_eq!(
-        fixture.reader.snapshot(&namespace).unwrap(),
+        fixture.reader.snapshot(&namespace, None).unwrap(),
         Some(crate::store::Snapshot { seq: Seq(9), at: UnixMillis(700), body: vec![9] })
     );
     let sql = "SELECT group_concat(seq) FROM snapshots";
@@ -419,4 +425,24 @@ fn a_transaction_that_a_kill_left_half_done_is_rolled_back() {
 
     let (_log, reader) = open(&killed).unwrap();
     assert_eq!(read_all(&reader, "a", 0).len(), 500);
+}
+
+#[test]
+fn records_of_some_kinds_come_in_order_and_a_long_stretch_comes_in_parts() {
+    let mut fixture = Fixture::new();
+    let space = NamespaceId::from("a");
+    let mut units = Vec::new();
+    for start in [1, 3_001, 6_001] {
+        units.extend([change("a", start), traffic("a", start + 1..=start + 2_999)]);
+    }
+    append(&mut fixture.log, &units).unwrap();
+    let kind = "policy_set";
+    let seqs = |records: &[Record]| records.iter().map(|record| record.seq.0).collect::<Vec<_>>();
+    let first = fixture.reader.of_kinds(&space, Seq(0), Seq(9_000), &[kind]).unwrap();
+    assert_eq!((seqs(&first.records), first.reached), (vec![1, 3_001, 6_001], Seq(8_192)));
+    let rest = fixture.reader.of_kinds(&space, first.reached, Seq(9_000), &[kind]).unwrap();
+    assert_eq!((seqs(&rest.records), rest.reached), (vec![], Seq(9_000)));
+    let behind = fixture.reader.of_kinds(&space, Seq(3_001), Seq(6_000), &[kind]).unwrap();
+    assert_eq!((seqs(&behind.records), behind.reached), (vec![], Seq(6_000)));
+    assert_eq!(fixture.reader.of_kinds(&space, Seq(0), Seq(10), &[]).unwrap().records, []);
 }

@@ -17,6 +17,8 @@ fn sample<'a>(namespace: &'a NamespaceId, figures: &'a Figures) -> NamespaceSamp
         resident_tools: 10,
         sessions: 2,
         policy_version: 3,
+        log_bytes: 0,
+        log_begin_at: None,
     }
 }
 

@@ -249,7 +249,7 @@ impl TestDaemon {
 
     /// Returns a session as it stands.
     pub async fn get(&mut self, session: &str) -> GetSessionResponse {
-        let request = GetSessionRequest { namespace: NAMESPACE.into(), session_id: session.into() };
+        let request = GetSessionRequest { namespace: NAMESPACE.into(), session_id: session.into(), ended: false };
         self.sessions.get_session(request).await.expect("the session is known").into_inner()
     }
 
@@ -257,6 +257,17 @@ impl TestDaemon {
     pub async fn figures(&mut self) -> proto::Figures {
         let request = GetStatsRequest { namespace: NAMESPACE.into(), top: 100 };
         self.stats.get_stats(request).await.expect("figures").into_inner().figures.remove(0)
+    }
+
+    /// Says that traffic up to a place was cut from the log, as retention does.
+    pub fn cut_log(&self, through: u64) {
+        let store = rusqlite::Connection::open(database(self.dir.path())).expect("the store");
+        store.execute("UPDATE namespaces SET log_begin = ?1", [through as i64 + 1]).expect("a beginning");
+    }
+
+    /// Returns where its database is.
+    pub fn database(&self) -> PathBuf {
+        database(self.dir.path())
     }
 
     /// Returns what the store holds of queries, oldest first.

@@ -1,10 +1,11 @@
 //! A log that does as a test wills: the real one, or an error.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use toolcrib::core::ids::{NamespaceId, Seq, UnixMillis};
 use toolcrib::store::sqlite::SqliteLog;
-use toolcrib::store::{Log, StoreError, Unit};
+use toolcrib::store::{ErasedSession, Log, LogExtent, Retention, StoreError, Unit};
 
 /// What a test holds of the log that it gave away.
 #[derive(Clone, Default)]
@@ -54,6 +55,25 @@ impl Log for WilfulLog {
     fn drop_queries_before(&mut self, namespace: &NamespaceId, at: UnixMillis) -> Result<u64, StoreError> {
         self.will.answer()?;
         self.log.drop_queries_before(namespace, at)
+    }
+
+    fn cut(&mut self, namespace: &NamespaceId, keep: &Retention) -> Result<(), StoreError> {
+        self.will.answer()?;
+        self.log.cut(namespace, keep)
+    }
+
+    fn extents(&self) -> BTreeMap<NamespaceId, LogExtent> {
+        self.log.extents()
+    }
+
+    fn erase(&mut self, erased: &ErasedSession) -> Result<(), StoreError> {
+        self.will.answer()?;
+        self.log.erase(erased)
+    }
+
+    fn rewrite(&mut self) -> Result<(), StoreError> {
+        self.will.answer()?;
+        self.log.rewrite()
     }
 
     fn probe(&mut self) -> Result<(), StoreError> {

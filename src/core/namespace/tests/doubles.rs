@@ -10,7 +10,7 @@ use crate::core::event::{AdmissionResult, SessionSpec, ToolAction};
 use crate::core::ids::{SessionId, ToolId};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Admission, Batch, Registration};
-use crate::core::planning::{self, LeftOut, StepAsk};
+use crate::core::planning::{self, Double, StepAsk};
 use crate::core::retrieval::Query;
 
 /// Registers tools, each for itself, and returns what was said of each.
@@ -154,19 +154,19 @@ fn weather_at_two_sources() -> Crib {
 
 const RAIN: &str = "forecast of rain, wind and snow: do I need an umbrella, what weather";
 
-fn left_out(crib: &Crib) -> Vec<LeftOut> {
+fn left_out(crib: &Crib) -> Vec<Double> {
     let view = crib.ns.view();
     let session = crib.ns.session(&SessionId::from("t")).unwrap();
     let query = Query { user: RAIN, ..Query::default() };
     let ask = StepAsk { key: "", query, present: Some(BTreeSet::new()), max_tools: 0, max_tokens: 0 };
-    planning::plan(&view, session, &crib.block("t"), 0, &ask).left_out
+    planning::plan(&view, session, &crib.block("t"), 0, &ask).doubles
 }
 
 #[test]
 fn a_double_of_another_source_that_fits_far_worse_is_left_out_and_named() {
     let mut crib = weather_at_two_sources();
     let expected =
-        LeftOut { tool: ToolId::new("beta", "get_weather"), for_the_sake_of: ToolId::new("alpha", "get_weather") };
+        Double { tool: ToolId::new("beta", "get_weather"), for_the_sake_of: ToolId::new("alpha", "get_weather") };
     assert_eq!(left_out(&crib), [expected]);
     let planned = crib.plan("t", RAIN);
     let issued: Vec<String> = planned.issued.iter().map(|issue| issue.tool.to_string()).collect();

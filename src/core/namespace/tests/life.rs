@@ -323,7 +323,7 @@ fn commands_change_nothing_before_they_are_applied() {
     let before = crib.ns.to_snapshot().unwrap();
     let tool = id_of("weather");
     let (actor, reason, action) = ("op".into(), String::new(), ToolAction::Quarantine);
-    let change = crate::core::event::ToolChanged { request_id: String::new(), actor, tool, action, reason };
+    let change = crate::core::event::ToolChanged { request_id: String::new(), actor, tool, action, reason, hash: None };
     crib.ns.decide_change(UnixMillis(5), change).unwrap();
     assert_eq!(crib.ns.to_snapshot().unwrap(), before);
 }

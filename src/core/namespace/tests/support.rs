@@ -146,7 +146,7 @@ impl Crib {
     }
 
     /// Applies what a command decided.
-    fn commit(&mut self, events: Vec<Event>) -> Vec<Event> {
+    pub fn commit(&mut self, events: Vec<Event>) -> Vec<Event> {
         let Some(cause) = events.first().cloned() else { return events };
         for event in &events {
             self.ns.apply(self.now, &cause, event);
@@ -195,8 +195,18 @@ impl Crib {
 
     /// Does something to a tool as an operator.
     pub fn change(&mut self, tool: &ToolId, action: ToolAction) -> Result<Vec<Event>, Refusal> {
+        self.change_quoting(tool, action, None)
+    }
+
+    /// Does something to a tool as an operator who quotes a hash.
+    pub fn change_quoting(
+        &mut self,
+        tool: &ToolId,
+        action: ToolAction,
+        hash: Option<Digest>,
+    ) -> Result<Vec<Event>, Refusal> {
         let (actor, reason) = ("op".into(), "why".into());
-        let change = ToolChanged { request_id: String::new(), actor, tool: tool.clone(), action, reason };
+        let change = ToolChanged { request_id: String::new(), actor, tool: tool.clone(), action, reason, hash };
         let events = self.ns.decide_change(self.now, change)?;
         Ok(self.commit(events))
     }
