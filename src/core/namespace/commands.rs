@@ -11,7 +11,6 @@ use super::super::admission::beside::Beside;
 use super::super::admission::change::{Change, classify};
 use super::super::admission::neighbours::{Neighbour, Neighbours};
 use super::super::admission::{Checked, MOST_VIOLATIONS, Violation, ViolationCode, sort_flags};
-use super::super::definition::Definition;
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, Flag, MoveCause, PolicySet, ToolAction, ToolState,
     ToolsRegistered, WaitCause, Word,
@@ -256,7 +255,7 @@ impl Namespace {
         let current = known.and_then(|entry| entry.current()).filter(|shown| has_hash(shown, checked));
         let waiting = known.and_then(|entry| entry.waiting());
         let is_unchanged = current.is_some() || waiting.is_some_and(|shown| has_hash(shown, checked));
-        self.flag_beside_others(beside, &checked.definition, is_unchanged, &mut admission);
+        self.flag_beside_others(beside, checked, is_unchanged, &mut admission);
         if !admission.violations.is_empty() {
             return (admission, None);
         }
@@ -339,11 +338,11 @@ impl Namespace {
     fn flag_beside_others(
         &self,
         beside: &Beside<'_>,
-        definition: &Definition,
+        checked: &Checked,
         is_unchanged: bool,
         admission: &mut Admission,
     ) {
-        let flags = beside.flags(definition);
+        let flags = beside.flags(&checked.definition.id, &checked.mentions);
         if is_unchanged {
             admission.warnings.extend(flags);
         } else {

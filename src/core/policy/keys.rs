@@ -249,7 +249,7 @@ pub const KEYS: &[Key] = &[
         "admission.flags.names",
         admission.flags.names,
         "flag | pending | refuse",
-        "Names and sources like another's up to case, separators and look-alike characters; honest servers have them too."
+        "Names and sources that look like another source's and are not the same words; honest servers have them too."
     ),
     choice!(
         "admission.flags.phrases",

@@ -3,7 +3,7 @@
 use super::support::{Crib, check_all, tool};
 use crate::core::admission::ViolationCode;
 use crate::core::admission::neighbours::ENOUGH;
-use crate::core::definition::Definition;
+use crate::core::definition::{Definition, Json};
 use crate::core::event::ToolAction;
 use crate::core::ids::ToolId;
 use crate::core::namespace::Namespace;
@@ -79,4 +79,19 @@ fn a_tool_counts_by_what_is_served_of_it_and_not_by_what_waits() {
     crib.set("admission.pin_definitions", "true");
     crib.register(&[tool("shop/lookup_parcel", "Paints a house in any colour that is wanted")]);
     assert_eq!(look(&crib, &tool("other/find_it", SUMMARY)).0, [ToolId::new("shop", "lookup_parcel")]);
+}
+
+#[test]
+fn no_number_of_names_in_one_text_hides_a_name_in_another() {
+    let known: Vec<Definition> = (0..20).map(|i| tool(&format!("known/look_{i}"), SUMMARY)).collect();
+    let crib = Crib::new(&known);
+    let mut naming = tool("other/name_many", "Says what others are called, one by one");
+    naming.description = (0..19).map(|i| format!("Like look_{i}. ")).collect();
+    let parameter = serde_json::json!({"type": "string", "description": "What look_19 wants"});
+    naming.input_schema = Json::from_value(&serde_json::json!({"type": "object", "properties": {"text": parameter}}));
+    naming.size_tokens = crate::core::tokens::count(&naming.measured_text());
+    let flags = decide(&crib.ns, &naming).warnings;
+    let fields: Vec<&str> = flags.iter().map(|flag| flag.field.as_str()).collect();
+    assert_eq!(fields.iter().filter(|field| **field == "description").count(), 16);
+    assert_eq!(fields.last(), Some(&"input_schema/properties/text/description"));
 }
