@@ -69,7 +69,10 @@ fn near_indexed(bencher: Bencher<'_, '_>) {
     let mut index = Neighbours::default();
     tools.iter().for_each(|tool| index.insert(tool));
     let next = AtomicUsize::new(0);
-    bencher.bench(|| index.near(&tools[next.fetch_add(37, Ordering::Relaxed) % TOOLS]));
+    bencher.bench(|| {
+        let tool = &tools[next.fetch_add(37, Ordering::Relaxed) % TOOLS];
+        index.near(&tool.id, &Signature::of(tool), &|_| true)
+    });
 }
 
 #[divan::bench]
@@ -91,6 +94,12 @@ fn one_pair(bencher: Bencher<'_, '_>) {
         let at = next.fetch_add(1, Ordering::Relaxed) % (signatures.len() - 1);
         black_box(&signatures[at]).closeness(black_box(&signatures[at + 1]))
     });
+}
+
+/// What comes before the gate in an import: reading the file and deriving what it lacks.
+#[divan::bench(sample_count = 10, sample_size = 1)]
+fn read_catalog(bencher: Bencher<'_, '_>) {
+    bencher.bench(catalog);
 }
 
 #[divan::bench(sample_count = 10, sample_size = 1)]

@@ -15,7 +15,6 @@ use super::event::{
 };
 use super::ids::{Alias, CallId, Digest, Selector, SessionId, ToolId};
 use super::registry::Registry;
-use super::session::named_break;
 
 /// How the name of an erased session begins.
 const PREFIX: &str = "erased-";
@@ -190,7 +189,7 @@ impl Erasure {
     fn clear_usage(&self, usage: &mut UsageReported) -> bool {
         let is_it = self.rename(&mut usage.session);
         if is_it {
-            usage.miss_reason = match named_break(&usage.miss_reason) {
+            usage.miss_reason = match CacheBreak::named(&usage.miss_reason) {
                 None => "",
                 Some(CacheBreak::Tools) => "tools",
                 Some(CacheBreak::Expired) => "expired",

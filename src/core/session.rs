@@ -419,7 +419,7 @@ impl Session {
     pub fn cache_break(&self, usage: &UsageReported) -> Option<CacheBreak> {
         let short = self.last_input_tokens.saturating_sub(usage.cached_tokens);
         let is_short = short >= CACHE_SHORT_TOKENS && short as f64 > self.last_input_tokens as f64 * CACHE_SHORT_SHARE;
-        named_break(&usage.miss_reason).or(is_short.then_some(CacheBreak::Unknown))
+        CacheBreak::named(&usage.miss_reason).or(is_short.then_some(CacheBreak::Unknown))
     }
 
     /// Takes in what the provider billed.
@@ -559,15 +559,5 @@ impl Session {
         self.earlier_residents.clear();
         self.recalled.clear();
         self.owed.clear();
-    }
-}
-
-/// Returns what a provider's word for a miss says; `None` where it gave none.
-pub fn named_break(miss_reason: &str) -> Option<CacheBreak> {
-    match miss_reason {
-        "" => None,
-        reason if reason.contains("tools") => Some(CacheBreak::Tools),
-        reason if reason.contains("expired") => Some(CacheBreak::Expired),
-        _ => Some(CacheBreak::Other),
     }
 }

@@ -15,7 +15,7 @@ use super::convert::{self, namespace};
 use super::status::{self, Fields};
 use super::stream::Messages;
 use super::{Api, in_background};
-use crate::core::admission::{self, change};
+use crate::core::admission::change;
 use crate::core::event::{
     AdmissionResult, Admitted, Event, PolicySet, PoolMove, PoolReranked, Record, ToolsRegistered,
 };
@@ -194,8 +194,12 @@ fn admissions(view: &View, registered: &ToolsRegistered) -> proto::AdmissionsEve
 /// no version is decided on before the last one was taken in.
 fn admission(view: &View, admitted: &Admitted) -> proto::WatchedAdmission {
     let definition = &admitted.definition;
-    let flags = admission::n_flags(definition, &view.policy.admission);
-    let result = if flags > 0 { AdmissionResult::Flagged } else { AdmissionResult::Admitted };
+    let flags = admitted.flags.len();
+    let result = match admitted.waits {
+        Some(_) => AdmissionResult::Pending,
+        None if flags > 0 => AdmissionResult::Flagged,
+        None => AdmissionResult::Admitted,
+    };
     let before = admitted.version.0.checked_sub(1).map(Version);
     let before = view.registry.get(&definition.id).and_then(|tool| tool.version(before?));
     let class = before.map(|before| change::classify(&before.admitted().definition, definition).class);

@@ -3,14 +3,17 @@
 
 use std::collections::BTreeSet;
 
-use super::flags::{flag, for_each_prose, identifiers};
+use super::confusable::Signature;
+use super::flags::flag;
 use super::neighbours::{Neighbour, Neighbours};
-use super::{Violation, ViolationCode};
+use super::{Mention, Violation, ViolationCode};
 use crate::core::definition::Definition;
 use crate::core::ids::ToolId;
 
 /// Most tools that are named as close.
 const NEAREST: usize = 5;
+/// Most other tools that are flagged as named in one definition.
+const MOST_NAMED: usize = 16;
 
 /// The tools beside which a definition is looked at: those of the namespace, and those that enter with it.
 pub struct Beside<'a> {
@@ -25,33 +28,32 @@ pub struct Beside<'a> {
 impl Beside<'_> {
     /// Returns the tools that a model may take for this one, the closest first, five at most.
     pub fn near(&self, definition: &Definition) -> Vec<Neighbour> {
-        let mut near = self.known.near(definition);
-        near.retain(|near| self.stands(&near.tool));
-        near.extend(self.entering.near(definition));
+        let tool = &definition.id;
+        let made = self.entering.signature(tool).is_none().then(|| Signature::of(definition));
+        let Some(signature) = made.as_ref().or_else(|| self.entering.signature(tool)) else { return Vec::new() };
+        let mut near = self.known.near(tool, signature, &|other| self.stands(other));
+        near.extend(self.entering.near(tool, signature, &|_| true));
         near.sort_by(|a, b| a.closeness.closer_first(&b.closeness).then_with(|| a.tool.cmp(&b.tool)));
         near.truncate(NEAREST);
         near
     }
 
-    /// Returns what is to be flagged on a definition for the tools that are beside it.
-    pub fn flags(&self, definition: &Definition) -> Vec<Violation> {
+    /// Returns what is to be flagged on a tool for those that are beside it: its name, and the names in its texts.
+    pub fn flags(&self, tool: &ToolId, mentions: &[Mention]) -> Vec<Violation> {
         let mut flags = Vec::new();
-        self.check_name(&definition.id, &mut flags);
+        self.check_name(tool, &mut flags);
         let mut named: BTreeSet<ToolId> = BTreeSet::new();
-        for_each_prose(definition, &mut |field, text| {
-            for token in identifiers(text) {
-                if let Some(other) = self.other_named(&definition.id, token)
-                    && named.insert(other.clone())
-                {
-                    flag(
-                        field,
-                        ViolationCode::NamesAnotherTool,
-                        &format!("names {other}, another source's"),
-                        &mut flags,
-                    );
-                }
+        for Mention { field, token } in mentions {
+            if named.len() == MOST_NAMED {
+                break;
             }
-        });
+            if let Some(other) = self.other_named(tool, token)
+                && named.insert(other.clone())
+            {
+                let said = format!("names {other}, another source's");
+                flag(field, ViolationCode::NamesAnotherTool, &said, &mut flags);
+            }
+        }
         flags
     }
 

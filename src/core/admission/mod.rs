@@ -25,6 +25,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use flags::Mention;
 pub use json::{JsonRefusal, parse_json};
 pub use name::{alias, fits_name, fits_source, mapped_name, mapped_source};
 
@@ -226,6 +227,8 @@ pub struct Checked {
     pub violations: Vec<Violation>,
     /// What is flagged on it.
     pub warnings: Vec<Violation>,
+    /// What in its texts may be the name of a tool.
+    pub mentions: Vec<Mention>,
 }
 
 impl Checked {
@@ -251,10 +254,10 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
     keywords::check(definition, &mut violations);
     let measured_tokens = size::check(definition, policy, &mut violations);
     check_texts(definition, &mut violations);
-    check_json(definition, policy, &mut violations);
+    let json = check_json(definition, policy, &mut violations);
     check_score(definition.initial_score, &mut violations);
     let mut flags = Vec::new();
-    flags::check(definition, &mut flags);
+    flags::check(definition, &json, &mut flags);
     sort_flags(flags, policy, &mut violations, &mut warnings);
     // What asks for approval comes first, so that no number of other flags can push it out of the list.
     warnings.sort_by_key(|warning| warning.rule(policy) != Some(FlagRule::Pending));
@@ -268,16 +271,8 @@ pub fn check(definition: &Definition, policy: &AdmissionPolicy) -> Checked {
         measured_tokens,
         violations,
         warnings,
+        mentions: flags::mentions(definition, &json),
     }
-}
-
-/// Returns how much is flagged on a definition that was admitted: what [`check`] warns of or, where policy has become
-/// stricter since, would refuse for its flags now.
-pub fn n_flags(definition: &Definition, policy: &AdmissionPolicy) -> usize {
-    let mut flags = Vec::new();
-    summary::check(definition, policy, &mut Vec::new(), &mut flags);
-    flags::check(definition, &mut flags);
-    flags.len().min(MOST_VIOLATIONS)
 }
 
 /// Puts what was flagged among the violations where policy refuses its group, else among the warnings.
@@ -318,9 +313,16 @@ fn check_texts(definition: &Definition, violations: &mut Vec<Violation>) {
     text::check("description", &definition.description, Lines::Many, violations);
 }
 
-fn check_json(definition: &Definition, policy: &AdmissionPolicy, violations: &mut Vec<Violation>) {
+/// Looks at the JSON fields of a definition, and returns those that can be read.
+fn check_json(
+    definition: &Definition,
+    policy: &AdmissionPolicy,
+    violations: &mut Vec<Violation>,
+) -> Vec<(&'static str, Value)> {
+    let mut read = Vec::new();
     if let Some(schema) = read_json("input_schema", &definition.input_schema, violations) {
         schema::check("input_schema", &schema, policy, violations);
+        read.push(("input_schema", schema));
     }
     for (field, json) in [("output_schema", &definition.output_schema), ("annotations", &definition.annotations)] {
         let Some(json) = json else { continue };
@@ -328,7 +330,9 @@ fn check_json(definition: &Definition, policy: &AdmissionPolicy, violations: &mu
         if !value.is_object() {
             violations.push(Violation::new(field, ViolationCode::NotAnObject, "not a JSON object", "a JSON object"));
         }
+        read.push((field, value));
     }
+    read
 }
 
 /// Reads a JSON field safely and looks at every string in it, keys included.

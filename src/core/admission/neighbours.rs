@@ -100,10 +100,15 @@ impl Neighbours {
         self.slots.contains_key(tool)
     }
 
-    /// Returns every other tool that is close to a definition, in no order; of more than [`ENOUGH`] only so many, those of
+    /// Returns the signature of a tool that is there.
+    pub fn signature(&self, tool: &ToolId) -> Option<&Signature> {
+        let slot = *self.slots.get(tool)?;
+        self.entries[slot as usize].as_ref().map(|entry| &entry.signature)
+    }
+
+    /// Returns every tool that counts and is close to one of this signature, in no order; of more than [`ENOUGH`] only so many, those of
     /// the same name before the others.
-    pub fn near(&self, definition: &Definition) -> Vec<Neighbour> {
-        let signature = Signature::of(definition);
+    pub fn near(&self, tool: &ToolId, signature: &Signature, counts: &dyn Fn(&ToolId) -> bool) -> Vec<Neighbour> {
         let by_letters = self.by_letters.get(&signature.letters).map_or(&[][..], Vec::as_slice);
         let mut is_seen = vec![false; self.entries.len()];
         let mut near = Vec::new();
@@ -114,7 +119,8 @@ impl Neighbours {
                 }
                 let Some(entry) = &self.entries[slot as usize] else { continue };
                 if let Some(closeness) = signature.closeness(&entry.signature)
-                    && entry.tool != definition.id
+                    && entry.tool != *tool
+                    && counts(&entry.tool)
                 {
                     near.push(Neighbour { tool: entry.tool.clone(), closeness });
                     if near.len() == ENOUGH {
@@ -210,7 +216,7 @@ mod tests {
             index.insert(&tool("one", &format!("lookup_{i}"), "Looks up one thing in the records of the house"));
         }
         let twin = tool("two", "lookup_199", "Looks up one thing in the records of the house");
-        let near = index.near(&twin);
+        let near = index.near(&twin.id, &Signature::of(&twin), &|_| true);
         assert_eq!(near.len(), ENOUGH);
         assert_eq!(near[0].tool, ToolId::new("one", "lookup_199"));
     }
@@ -253,7 +259,7 @@ mod tests {
                     .filter(|other| signature.closeness(&Signature::of(other)).is_some())
                     .map(|other| other.id.clone())
                     .collect();
-                let found: BTreeSet<ToolId> = index.near(definition).into_iter().map(|near| near.tool).collect();
+                let found: BTreeSet<ToolId> = index.near(&definition.id, &signature, &|_| true).into_iter().map(|near| near.tool).collect();
                 prop_assert_eq!(found, expected);
             }
         }

@@ -355,6 +355,18 @@ words! {
     }
 }
 
+impl CacheBreak {
+    /// Returns what a provider's word for a miss says; `None` where it gave none.
+    pub fn named(miss_reason: &str) -> Option<Self> {
+        match miss_reason {
+            "" => None,
+            reason if reason.contains("tools") => Some(Self::Tools),
+            reason if reason.contains("expired") => Some(Self::Expired),
+            _ => Some(Self::Other),
+        }
+    }
+}
+
 words! {
     /// The wire format in which definitions are rendered.
     Format {

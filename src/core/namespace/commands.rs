@@ -11,7 +11,6 @@ use super::super::admission::beside::Beside;
 use super::super::admission::change::{Change, classify};
 use super::super::admission::neighbours::{Neighbour, Neighbours};
 use super::super::admission::{Checked, Violation, ViolationCode, sort_flags};
-use super::super::definition::Definition;
 use super::super::event::{
     AdmissionNote, AdmissionResult, Admitted, Event, Flag, MoveCause, PolicySet, ToolAction, ToolState,
     ToolsRegistered, WaitCause, Word,
@@ -267,7 +266,7 @@ impl Namespace {
         let current = known.and_then(|entry| entry.current()).filter(|shown| has_hash(shown, checked));
         let waiting = known.and_then(|entry| entry.waiting());
         let is_unchanged = current.is_some() || waiting.is_some_and(|shown| has_hash(shown, checked));
-        gate.flag_beside_others(&checked.definition, is_unchanged, &mut admission);
+        gate.flag_beside_others(checked, is_unchanged, &mut admission);
         if !admission.violations.is_empty() {
             return (admission, None);
         }
@@ -414,8 +413,8 @@ struct Gate<'g> {
 
 impl Gate<'_> {
     /// Adds what is flagged for the tools beside a definition. What is in already is refused for nothing that came later.
-    fn flag_beside_others(&self, definition: &Definition, is_unchanged: bool, admission: &mut Admission) {
-        let flags = self.beside.flags(definition);
+    fn flag_beside_others(&self, checked: &Checked, is_unchanged: bool, admission: &mut Admission) {
+        let flags = self.beside.flags(&checked.definition.id, &checked.mentions);
         if is_unchanged {
             admission.warnings.extend(flags);
         } else {

@@ -9,14 +9,21 @@ const LONGEST_WORD: usize = 200;
 const DECODED_CHARS: usize = 24;
 /// Characters written as numbers, in a row.
 const NUMBERED_RUN: usize = 6;
+/// Shorter texts hold none of these.
+const SHORTEST: usize = 18;
 /// Shortest payload of a `data:` URL: an example ends earlier.
 const PAYLOAD_CHARS: usize = 16;
 
 /// Tells whether a text holds what only a program can read.
 pub(super) fn holds_encoded(text: &str) -> bool {
-    text.split_whitespace().any(|word| is_numbered(word) || is_data_url(word))
+    if text.len() < SHORTEST {
+        return false;
+    }
+    let has_numbers = text.contains(['%', '\\', '&']) && text.split_whitespace().any(is_numbered);
+    has_numbers
+        || text.contains("data:") && text.split_whitespace().any(is_data_url)
         || text.split(|c: char| !is_base64(c)).any(is_encoded)
-        || text.split_whitespace().any(is_endless)
+        || text.len() >= LONGEST_WORD && text.split_whitespace().any(is_endless)
 }
 
 fn is_base64(c: char) -> bool {

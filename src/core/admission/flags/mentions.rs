@@ -1,8 +1,38 @@
 //! Names of tools in a text: tokens that look like an identifier, so that plain words are left alone.
 
+use std::collections::BTreeSet;
+
+/// A token that may be the name of a tool, and where it stands.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Mention {
+    /// Path of the field, as in violations.
+    pub field: String,
+    /// As written.
+    pub token: String,
+}
+
+/// Mentions as they are found, each token once.
+#[derive(Default)]
+pub(super) struct Mentions {
+    pub(super) mentions: Vec<Mention>,
+    known: BTreeSet<String>,
+}
+
+impl Mentions {
+    /// Takes the identifiers of a text.
+    pub(super) fn look(&mut self, field: &str, text: &str) {
+        for token in identifiers(text) {
+            if !self.known.contains(token) {
+                self.known.insert(token.to_owned());
+                self.mentions.push(Mention { field: field.to_owned(), token: token.to_owned() });
+            }
+        }
+    }
+}
+
 /// Returns the tokens of a text that can be a tool's name and no plain word: of at least two parts, joined by `_`, `-`,
 /// `.` or an inner capital.
-pub(in crate::core::admission) fn identifiers(text: &str) -> impl Iterator<Item = &str> {
+fn identifiers(text: &str) -> impl Iterator<Item = &str> {
     let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.');
     let tokens = text.split(move |c: char| !is_name(c));
     tokens.map(|token| token.trim_matches(['_', '-', '.'])).filter(|token| has_parts(token))

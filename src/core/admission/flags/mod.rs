@@ -16,7 +16,8 @@ use serde_json::Value;
 use super::{Violation, ViolationCode as Code};
 use crate::core::definition::Definition;
 use crate::core::json_schema::push_pointer;
-pub(super) use mentions::identifiers;
+pub use mentions::Mention;
+use mentions::Mentions;
 use wording::Wording;
 
 /// What kind of text stands in a field: not every rule fits every kind.
@@ -30,8 +31,11 @@ enum Kind {
     Json,
 }
 
-/// Adds the flags of a definition.
-pub(super) fn check(definition: &Definition, flags: &mut Vec<Violation>) {
+/// A word that is no blob.
+const LONG_WORD: usize = 18;
+
+/// Adds the flags of a definition, whose JSON fields were read before: what cannot be read is a violation already.
+pub(super) fn check(definition: &Definition, json: &[(&'static str, Value)], flags: &mut Vec<Violation>) {
     let mut look = |field: &str, text: &str, kind| check_text(field, text, kind, flags);
     look("title", definition.title.as_deref().unwrap_or_default(), Kind::Prose);
     look("summary", &definition.summary, Kind::Prose);
@@ -51,25 +55,32 @@ pub(super) fn check(definition: &Definition, flags: &mut Vec<Violation>) {
     if let Some(how) = rank::stuffed_keywords(&definition.keywords) {
         flag("keywords", Code::RepeatedWord, &how, flags);
     }
-    for_each_json(definition, &mut |field, json| check_json(&mut field.to_owned(), "", json, flags));
+    for (field, value) in json {
+        check_json(&mut (*field).to_owned(), "", value, flags);
+    }
 }
 
-/// Calls `f` with every prose of a definition: what it says of itself, and the descriptions within its schemas.
-pub(super) fn for_each_prose(definition: &Definition, f: &mut dyn FnMut(&str, &str)) {
-    f("title", definition.title.as_deref().unwrap_or_default());
-    f("summary", &definition.summary);
-    f("when_to_use", &definition.when_to_use);
-    f("description", &definition.description);
-    for_each_json(definition, &mut |field, json| for_each_description(&mut field.to_owned(), json, f));
+/// Returns the identifiers that the prose of a definition holds, each with the first field that holds it: what it says of
+/// itself, and the descriptions within its schemas.
+pub(super) fn mentions(definition: &Definition, json: &[(&'static str, Value)]) -> Vec<Mention> {
+    let mut found = Mentions::default();
+    found.look("title", definition.title.as_deref().unwrap_or_default());
+    found.look("summary", &definition.summary);
+    found.look("when_to_use", &definition.when_to_use);
+    found.look("description", &definition.description);
+    for (field, value) in json {
+        look_at_descriptions(&mut (*field).to_owned(), value, &mut found);
+    }
+    found.mentions
 }
 
-fn for_each_description(path: &mut String, value: &Value, f: &mut dyn FnMut(&str, &str)) {
+fn look_at_descriptions(path: &mut String, value: &Value, found: &mut Mentions) {
     let base = path.len();
     let mut below = |segment: &str, value: &Value| {
         push_pointer(path, segment);
         match value {
-            Value::String(text) if matches!(segment, "description" | "title") => f(path, text),
-            value => for_each_description(path, value, f),
+            Value::String(text) if matches!(segment, "description" | "title") => found.look(path, text),
+            value => look_at_descriptions(path, value, found),
         }
         path.truncate(base);
     };
@@ -77,20 +88,6 @@ fn for_each_description(path: &mut String, value: &Value, f: &mut dyn FnMut(&str
         Value::Array(items) => items.iter().enumerate().for_each(|(i, item)| below(&i.to_string(), item)),
         Value::Object(map) => map.iter().for_each(|(name, value)| below(name, value)),
         _ => {}
-    }
-}
-
-/// Calls `f` with every JSON field that can be read; what cannot is a violation already.
-fn for_each_json(definition: &Definition, f: &mut dyn FnMut(&str, &Value)) {
-    let fields = [
-        ("input_schema", Some(&definition.input_schema)),
-        ("output_schema", definition.output_schema.as_ref()),
-        ("annotations", definition.annotations.as_ref()),
-    ];
-    for (field, json) in fields {
-        if let Some(Ok(value)) = json.map(|json| super::parse_json(json.as_str().as_bytes())) {
-            f(field, &value);
-        }
     }
 }
 
@@ -127,6 +124,10 @@ fn check_text(field: &str, text: &str, kind: Kind, flags: &mut Vec<Violation>) {
     }
     for (code, what) in characters::find(text) {
         flag(field, code, what, flags);
+    }
+    // Most strings of a schema are single words, like `type` and `string`.
+    if text.is_ascii() && !text.contains([' ', '_', '-', '.', '/', '\n', '<', '[']) && text.len() < LONG_WORD {
+        return;
     }
     let wording = Wording::of(text);
     if let Some(words) = phrases::order(&wording) {
@@ -165,7 +166,8 @@ mod tests {
         let mut flagged = definition();
         flagged.description = description.into();
         let mut warnings = Vec::new();
-        check(&flagged, &mut warnings);
+        let json = [("input_schema", flagged.input_schema.to_value())];
+        check(&flagged, &json, &mut warnings);
         assert!(warnings.iter().all(|warning| warning.field == "description"));
         warnings.len()
     }
@@ -208,7 +210,8 @@ mod tests {
         let mut flagged = definition();
         flagged.input_schema = serde_json::from_str(r#"{"properties":{"sidenote":{"type":"string"}}}"#).unwrap();
         let mut warnings = Vec::new();
-        check(&flagged, &mut warnings);
+        let json = [("input_schema", flagged.input_schema.to_value())];
+        check(&flagged, &json, &mut warnings);
         assert_eq!(warnings[0].field, "input_schema/properties/sidenote");
     }
 }

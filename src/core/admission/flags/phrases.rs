@@ -107,6 +107,17 @@ const ORDERS: &[&str] = &[
     "curl ~~ sh|bash",
     "run|runs|running|execute|executes ~ wget|curl",
     "authorized keys",
+    // Other languages, written as they fold.
+    "ignoriere|ignorieren|vergiss ~ alle|die|vorherigen|bisherigen ~ anweisungen|anweisung|vorherigen|bisherigen",
+    "sage|sag|erzahle dem|den nutzer|benutzer|anwender ~ nicht|nichts",
+    "ignora|olvida ~ instrucciones|istruzioni|indicaciones",
+    "no ~ digas|dile|informes|menciones ~ usuario",
+    "no se lo digas",
+    "ignore|oublie les|toutes ~ instructions|consignes",
+    "ne ~ dis|dites|parle|mentionne pas ~ lutilisateur|utilisateur",
+    "ignore as|todas ~ instrucoes",
+    "игнорируи|проигнорируи|забудь ~ инструкции|указания|инструкциях",
+    "не говори|сообщаи|рассказываи ~ пользователю",
 ];
 
 /// Text that praises itself before other tools, as [`Rules`] reads it.
@@ -132,8 +143,8 @@ const PRAISE: &[&str] = &[
     "unmatched|unrivalled|unrivaled|unbeatable",
 ];
 
-/// Paths and sentences that are looked for as they stand, in folded text. Scripts without spaces have no words.
-const VERBATIM: &[&str] = &[
+/// Places of secrets, in folded text.
+const SECRETS: &[&str] = &[
     "~/.ssh",
     "id_rsa",
     "id_ed25519",
@@ -147,6 +158,10 @@ const VERBATIM: &[&str] = &[
     ".env file",
     "mcp.json",
     "authorized_keys",
+];
+
+/// Sentences of scripts without words, in folded text.
+const UNSPACED: &[&str] = &[
     "忽略之前",
     "忽略先前",
     "忽略以上",
@@ -181,23 +196,6 @@ const VERBATIM: &[&str] = &[
     "对话历史发送",
     "密钥文件",
     "私钥",
-    "ignoriere alle",
-    "ignoriere die vorherigen",
-    "sage dem nutzer nicht",
-    "sage dem benutzer nicht",
-    "ignora las instrucciones",
-    "ignora todas las",
-    "no se lo digas",
-    "no le digas al usuario",
-    "ignore les instructions",
-    "ignore toutes les",
-    "ne dis pas a lutilisateur",
-    "ne le dis pas",
-    "ignora le istruzioni",
-    "ignore as instrucoes",
-    "игнорируи",
-    "не говори пользователю",
-    "не сообщаи",
     "指示を無視",
     "ユーザーには知らせ",
     "ユーザーに伝えない",
@@ -228,6 +226,8 @@ const BLOCK_WORDS: &[&str] = &[
 
 /// Words that make a line a turn of somebody in a conversation.
 const ROLES: &[&str] = &["system", "assistant", "developer", "human"];
+/// More than any of them takes, in whatever letters.
+const ROLE_BYTES: usize = 48;
 
 /// Parameters in which a model is asked to write down what it knows.
 const SINKS: &[&str] = &[
@@ -251,13 +251,16 @@ const SINKS: &[&str] = &[
 
 static ORDER_RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(ORDERS));
 static PRAISE_RULES: LazyLock<Rules> = LazyLock::new(|| Rules::read(PRAISE));
-static VERBATIM_FOLDED: LazyLock<Vec<String>> =
-    LazyLock::new(|| VERBATIM.iter().map(|text| see_through(text)).collect());
+static UNSPACED_FOLDED: LazyLock<Vec<String>> =
+    LazyLock::new(|| UNSPACED.iter().map(|text| see_through(text)).collect());
 
 /// Returns the words by which a text gives an order.
 pub(super) fn order(wording: &Wording) -> Option<String> {
-    let verbatim = || VERBATIM_FOLDED.iter().find(|phrase| holds_phrase(&wording.folded, phrase)).cloned();
-    ORDER_RULES.find(wording).or_else(verbatim)
+    let folded = &wording.folded;
+    let secret = || SECRETS.iter().find(|place| holds_phrase(folded, place)).map(|place| (*place).to_owned());
+    let unspaced =
+        || UNSPACED_FOLDED.iter().filter(|_| !folded.is_ascii()).find(|said| folded.contains(*said)).cloned();
+    ORDER_RULES.find(wording).or_else(secret).or_else(unspaced)
 }
 
 /// Returns the words by which a text praises itself before others.
@@ -284,9 +287,15 @@ pub(super) fn role_token(text: &str) -> Option<String> {
             return Some(format!("{open}{name}"));
         }
     }
+    if !text.contains(':') {
+        return None;
+    }
     let unescaped = text.replace("\\n", "\n");
     unescaped.lines().find_map(|line| {
         let (head, _) = line.trim_start_matches(|c: char| !c.is_alphanumeric()).split_once(':')?;
+        if head.len() > ROLE_BYTES {
+            return None;
+        }
         ROLES.contains(&see_through(head.trim()).as_str()).then(|| format!("{}:", head.trim()))
     })
 }

@@ -5,6 +5,7 @@
 //! sentence. Linear in the text but for the few places where a rule's first word stands.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
@@ -15,48 +16,52 @@ const FAR: usize = 8;
 
 /// A text as rules see it.
 pub(super) struct Wording {
-    /// Folded, without marks, joiners and apostrophes; blanks are single.
+    /// Folded, without marks, joiners and apostrophes.
     pub(super) folded: String,
     words: Vec<Word>,
 }
 
+/// A word of the folded text.
 struct Word {
-    text: String,
+    range: Range<usize>,
     ends_sentence: bool,
 }
 
 impl Wording {
     /// Folds and splits a text.
     pub(super) fn of(text: &str) -> Self {
-        let plain = see_through(text);
+        let folded = see_through(text);
         let mut words: Vec<Word> = Vec::new();
-        let mut current = String::new();
-        let mut chars = plain.chars().peekable();
-        while let Some(c) = chars.next() {
+        let mut start = None;
+        let mut chars = folded.char_indices().peekable();
+        while let Some((at, c)) = chars.next() {
             if c.is_alphanumeric() {
-                current.push(c);
+                start.get_or_insert(at);
                 continue;
             }
-            if !current.is_empty() {
-                words.push(Word { text: std::mem::take(&mut current), ends_sentence: false });
+            if let Some(start) = start.take() {
+                words.push(Word { range: start..at, ends_sentence: false });
             }
-            let next_is_blank = chars.peek().is_none_or(|next| next.is_whitespace());
+            let next = chars.peek().map(|(_, next)| *next);
             let is_end = match c {
-                '.' | '!' | '?' => next_is_blank,
+                '.' | '!' | '?' => next.is_none_or(char::is_whitespace),
                 '。' | '！' | '？' => true,
                 // A line may be wrapped; an empty line or a new item ends what was said.
-                '\n' => chars.peek().is_some_and(|next| matches!(next, '\n' | '-' | '*' | '•')),
+                '\n' => matches!(next, Some('\n' | '-' | '*' | '•')),
                 _ => false,
             };
             if let Some(last) = words.last_mut() {
                 last.ends_sentence |= is_end;
             }
         }
-        if !current.is_empty() {
-            words.push(Word { text: current, ends_sentence: true });
+        if let Some(start) = start {
+            words.push(Word { range: start..folded.len(), ends_sentence: true });
         }
-        let folded = plain.split_whitespace().collect::<Vec<_>>().join(" ");
         Self { folded, words }
+    }
+
+    fn word(&self, at: usize) -> &str {
+        &self.folded[self.words[at].range.clone()]
     }
 }
 
@@ -98,11 +103,11 @@ impl Rules {
 
     /// Returns the words that the first rule found is made of.
     pub(super) fn find(&self, wording: &Wording) -> Option<String> {
-        for (at, word) in wording.words.iter().enumerate() {
-            for &rule in self.by_first.get(word.text.as_str()).into_iter().flatten() {
-                if let Some(end) = match_from(&self.rules[rule], &wording.words, at) {
-                    let matched = wording.words[at..=end].iter().map(|word| word.text.as_str());
-                    return Some(matched.collect::<Vec<_>>().join(" "));
+        for at in 0..wording.words.len() {
+            for &rule in self.by_first.get(wording.word(at)).into_iter().flatten() {
+                if let Some(end) = match_from(&self.rules[rule], wording, at) {
+                    let matched: Vec<&str> = (at..=end).map(|at| wording.word(at)).collect();
+                    return Some(matched.join(" "));
                 }
             }
         }
@@ -127,19 +132,19 @@ fn parts(rule: &'static str) -> Vec<Part> {
 }
 
 /// Returns the place of the last word of a match whose first word stands at `at`.
-fn match_from(parts: &[Part], words: &[Word], at: usize) -> Option<usize> {
+fn match_from(parts: &[Part], wording: &Wording, at: usize) -> Option<usize> {
     let (part, rest) = parts.split_first()?;
-    if !part.any_of.iter().any(|wanted| is_like(&words[at].text, wanted)) {
+    if !part.any_of.iter().any(|wanted| is_like(wording.word(at), wanted)) {
         return None;
     }
     let Some(next) = rest.first() else { return Some(at) };
     let mut place = at;
     for _ in 0..=next.gap {
-        if words[place].ends_sentence || place + 1 == words.len() {
+        if wording.words[place].ends_sentence || place + 1 == wording.words.len() {
             return None;
         }
         place += 1;
-        if let Some(end) = match_from(rest, words, place) {
+        if let Some(end) = match_from(rest, wording, place) {
             return Some(end);
         }
     }
