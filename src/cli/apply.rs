@@ -10,13 +10,13 @@ mod policy;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context as _, bail};
+use anyhow::bail;
 use bytes::Bytes;
 use serde_json::{Value, json};
 use tonic::Code;
 
 use super::import_report::{self, Show};
-use super::output::count;
+use super::output::{count, one_line};
 use super::remote::{Remote, new_request_id};
 use super::{DONE, FAILED, Shell, import, json, tool};
 use crate::proto::{
@@ -48,6 +48,9 @@ pub(super) struct Args {
 
 /// What is said where the policy was taken and the tools were not.
 const HALF_DONE: &str = "the policy is as in the directory, the tools are not";
+
+/// What is said where the policy was taken, and what became of the tools is not known.
+const PERHAPS_HALF_DONE: &str = "the policy is as in the directory, the tools may not be: apply it again";
 
 /// What a directory comes to in a namespace.
 struct Plan {
@@ -84,10 +87,15 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
     if plan.tools.as_ref().is_some_and(import_report::changes) {
         let target = plan.target(&args, &remote);
         let sent = import::send(target, Bytes::from(plan.gathered.lines.clone()), &remote).await;
-        let answer = sent.context(HALF_DONE)?;
+        let is_policy_set = !plan.policy.is_empty();
+        let answer = match sent {
+            Err(status) if is_policy_set => return Err(anyhow::Error::from(status).context(PERHAPS_HALF_DONE)),
+            sent => sent?,
+        };
         if answer.turned_away {
             // Somebody else changed the namespace since the dry run.
-            bail!("{HALF_DONE}: they were refused, though not a moment ago; try again");
+            let done = if is_policy_set { HALF_DONE } else { "nothing was changed" };
+            bail!("{done}: tools were refused, though not a moment ago; try again");
         }
         plan.tools = Some(answer);
     }
@@ -233,14 +241,15 @@ impl Plan {
     fn describe(&self, args: &Args) -> String {
         let mut text = String::new();
         for aside in &self.gathered.left_aside {
-            text.push_str(&format!("passed over: {aside}\n"));
+            text.push_str(&format!("passed over: {}\n", one_line(aside)));
         }
         if self.is_refused() {
             for Refusal { file, index, tool, field, reason } in self.refusals() {
                 let place = index.map_or_else(String::new, |index| format!(" #{index}"));
                 let tool = tool.map_or_else(String::new, |tool| format!(" {tool}"));
                 let field = if field.is_empty() { field } else { format!("{field}: ") };
-                text.push_str(&format!("! {file}{place}{tool}: {field}{reason}\n"));
+                text.push_str(&one_line(&format!("! {file}{place}{tool}: {field}{reason}")));
+                text.push('\n');
             }
             text.push_str("nothing was changed: one refusal keeps everything out\n");
             return text;

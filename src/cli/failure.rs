@@ -11,7 +11,7 @@ use tonic::{Code, Status};
 use tonic_types::StatusExt as _;
 
 use super::Shell;
-use super::output::{printable, word};
+use super::output::{one_line, print_aside, printable, word};
 use crate::proto::ErrorReason;
 
 /// What to look at where a source has no tools.
@@ -35,9 +35,9 @@ struct Failure {
 pub(super) fn print(error: &anyhow::Error, shell: &Shell) {
     let failure = describe(error, shell);
     if shell.json {
-        eprintln!("{}", failure.to_json());
+        print_aside(&format!("{}\n", failure.to_json()));
     } else {
-        eprint!("{}", printable(&failure.to_text()));
+        print_aside(&printable(&failure.to_text()));
     }
 }
 
@@ -45,7 +45,7 @@ pub(super) fn print(error: &anyhow::Error, shell: &Shell) {
 pub(super) fn print_usage(error: &clap::Error, args: impl IntoIterator<Item = OsString>) {
     let is_json = args.into_iter().take_while(|arg| arg != "--").any(|arg| arg == "--json");
     if is_json {
-        eprintln!("{}", describe_usage(error).to_json());
+        print_aside(&format!("{}\n", describe_usage(error).to_json()));
     } else {
         // Nobody is there to tell if this cannot be written.
         let _ = error.print();
@@ -171,7 +171,7 @@ impl Failure {
         }
         text.push('\n');
         for (field, description) in &self.fields {
-            let _ = writeln!(text, "  {field}: {description}");
+            let _ = writeln!(text, "  {}: {}", one_line(field), one_line(description));
         }
         text
     }

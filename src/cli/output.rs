@@ -1,10 +1,12 @@
 //! Standard output: lines, tables, and numbers as people read them.
 //!
-//! Text from the daemon may hold anything, so control characters are shown and never sent to the terminal.
+//! Text from the daemon may hold anything, so characters that move the cursor, turn text round or cannot be seen are shown
+//! in writing and never sent to the terminal.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
 
+use super::super::core::admission::text::is_refused;
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, Table, presets};
 
 /// Blanks between two columns.
@@ -38,8 +40,13 @@ pub(super) fn print_text(text: &str) -> anyhow::Result<()> {
 pub(super) fn note(text: &str) {
     let text = text.trim_end_matches('\n');
     if !text.is_empty() {
-        eprintln!("{}", printable(text));
+        print_aside(&format!("{}\n", printable(text)));
     }
+}
+
+/// Prints to standard error. Where nobody reads that either, nobody is there to be told.
+pub(super) fn print_aside(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
 }
 
 /// Prints bytes as they are.
@@ -52,11 +59,12 @@ pub(super) fn print_bytes(bytes: &[u8]) -> anyhow::Result<()> {
     }
 }
 
-/// Returns the text with every control character but line feeds written out.
+/// Returns the text with every character written out that is not what it looks like: all that no tool's text may hold, and
+/// control characters but line feeds.
 pub(super) fn printable(text: &str) -> String {
     let mut shown = String::with_capacity(text.len());
     for c in text.chars() {
-        if c.is_control() && c != '\n' {
+        if (c.is_control() || is_refused(c)) && c != '\n' {
             shown.extend(c.escape_default());
         } else {
             shown.push(c);
@@ -145,16 +153,21 @@ fn lines(table: &Table) -> String {
     text
 }
 
-/// Lays out names and their values, one a line.
+/// Lays out names and their values, one a line: a value with line breaks must not look like further facts.
 pub(super) fn facts(facts: &[(&str, String)]) -> String {
     let width = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, value) in facts {
         if !value.is_empty() {
-            text.push_str(&format!("{name:width$}  {value}\n"));
+            text.push_str(&format!("{name:width$}  {}\n", one_line(value)));
         }
     }
     text
+}
+
+/// Puts a text into one line.
+pub(super) fn one_line(text: &str) -> String {
+    text.replace('\n', " ")
 }
 
 /// Writes a count with thousands set apart: `26,000`.
@@ -209,6 +222,16 @@ mod tests {
     #[test]
     fn control_characters_never_reach_the_terminal() {
         assert_eq!(printable("a\u{1b}[31mb\r\nc"), "a\\u{1b}[31mb\\r\nc");
+        for hidden in ['\u{9b}', '\u{202e}', '\u{2066}', '\u{2028}', '\u{200b}', '\u{feff}', '\u{e0041}'] {
+            let shown = printable(&format!("a{hidden}b"));
+            assert!(!shown.contains(hidden) && shown.contains("\\u{"), "{shown}");
+        }
+        assert_eq!(printable("naïve 文字 \u{1f600}"), "naïve 文字 \u{1f600}");
+    }
+
+    #[test]
+    fn a_fact_is_one_line_whatever_its_value_holds() {
+        assert_eq!(facts(&[("reason", "mended\nstate  active".into())]), "reason  mended state  active\n");
     }
 
     #[test]

@@ -43,7 +43,8 @@ impl Engine {
             let is_remembered = handle.begin_erasure(session.clone()).await?;
             let erased = engine.erase_closed(&handle, &session, is_remembered, actor).await;
             if erased.is_err() {
-                tokio::task::spawn_blocking(move || handle.end_erasure(session));
+                // Waited for, so that whoever is told may ask again at once.
+                let _ = tokio::task::spawn_blocking(move || handle.end_erasure(session)).await;
             }
             erased
         });

@@ -343,6 +343,10 @@ impl Writer {
     }
 
     fn begin_erasure(&mut self, id: &SessionId) -> Result<bool, EngineError> {
+        // Two erasures at once would each find the session's own words and give them two names.
+        if self.erasing.contains(id) {
+            return Err(EngineError::Overloaded);
+        }
         let is_remembered = self.namespace.session(id).is_some();
         if is_remembered {
             // The end of it is on disk with the flush that comes before the search.

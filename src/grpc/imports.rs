@@ -17,6 +17,7 @@ use crate::core::event::AdmissionResult;
 use crate::core::ids::{NamespaceId, ToolId, Version};
 use crate::core::namespace::Namespace;
 use crate::core::namespace::commands::{Admission, Batch, Refusal, Registered, Registration};
+use crate::core::policy::Policy;
 use crate::engine::Handle;
 use crate::import::{ImportError, Shape};
 use crate::proto;
@@ -56,18 +57,19 @@ impl Api {
         }
         let known = known.ok();
         let policy = known.as_ref().map_or_else(Arc::default, |handle| handle.view().policy.clone());
-        let policy = policy.with(&target.policy).map_err(Refusal::Policy)?.admission;
+        let policy = Arc::new(policy.with(&target.policy).map_err(Refusal::Policy)?);
         let mut read = Read::default();
         if !bytes.is_empty() || target.gone.is_empty() {
             let (shape, name, source) = (target.shape, target.file_name.clone(), target.source.clone());
+            let policy = policy.clone();
             let reading = in_background(move || {
                 let _held = held;
-                read_catalog(&bytes, shape, &name, source.as_deref(), &policy)
+                read_catalog(&bytes, shape, &name, source.as_deref(), &policy.admission)
             });
             read = reading.await?.map_err(|error| self.no_catalog(&target, &error))?;
         }
         check_not_gone(&read, &target.gone)?;
-        self.take_in(target, read, known).await
+        self.take_in(target, read, known, policy).await
     }
 
     async fn take_in(
@@ -75,6 +77,7 @@ impl Api {
         target: Target,
         read: Read,
         known: Option<Arc<Handle>>,
+        policy: Arc<Policy>,
     ) -> Result<proto::ImportToolsResponse, Status> {
         let Read { checked, unreadable, repeated, sources, listed, n_nameless, passed_over } = read;
         let mut refused = checked.iter().map(|(_, checked)| !checked.is_admitted());
@@ -100,7 +103,7 @@ impl Api {
         let registered = if is_taken {
             self.engine.namespace_or_new(&target.space).await?.register(registration).await?
         } else {
-            let decide = move |namespace: &Namespace| namespace.decide_register(&registration);
+            let decide = move |namespace: &Namespace| namespace.decide_register_under(&policy.admission, &registration);
             match known {
                 Some(handle) => handle.look(decide).await?.map_err(Status::from)?,
                 None => decide(&Namespace::new(target.space.clone())).map_err(Status::from)?,
@@ -140,8 +143,9 @@ impl Api {
     async fn gather(
         &self,
         mut parts: Streaming<proto::ImportToolsRequest>,
-    ) -> Result<(Vec<u8>, Vec<OwnedSemaphorePermit>), Status> {
-        let (mut bytes, mut held) = (Vec::new(), Vec::new());
+    ) -> Result<(Vec<u8>, OwnedSemaphorePermit), Status> {
+        // One permit however many chunks there are: they may be of a byte each.
+        let (mut bytes, mut held) = (Vec::new(), self.room_for(0)?);
         while let Some(message) = parts.message().await? {
             let Some(Part::Chunk(chunk)) = message.part else {
                 let mut fields = Fields::default();
@@ -158,7 +162,7 @@ impl Api {
                 );
                 fields.finish_as(proto::ErrorReason::TooLarge)?;
             }
-            held.push(self.room_for(chunk.len())?);
+            held.merge(self.room_for(chunk.len())?);
             bytes.extend_from_slice(&chunk);
         }
         Ok((bytes, held))

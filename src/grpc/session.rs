@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use tonic::{Request, Response, Status};
 use uuid::Uuid;
@@ -118,7 +119,9 @@ impl SessionService for Api {
         &self,
         request: Request<proto::EraseSessionRequest>,
     ) -> Result<Response<proto::EraseSessionResponse>, Status> {
-        self.serve("/toolcrib.v1.SessionService/EraseSession", self.erase(request.into_inner())).await
+        // The file is written anew before the answer, which takes as long as it is large.
+        let most = Duration::from_secs(self.limits.stream_secs);
+        self.serve_within("/toolcrib.v1.SessionService/EraseSession", most, self.erase(request.into_inner())).await
     }
 }
 

@@ -13,6 +13,9 @@ use serde_json::{Map, Value};
 use super::ImportError;
 use crate::core::admission::JsonRefusal;
 
+/// Most tools in one file, several times what one namespace is made for: beyond, a file of nothing would fill the memory.
+pub const MOST_TOOLS: usize = 50_000;
+
 /// How tools stand in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Form {
@@ -51,18 +54,21 @@ pub fn form(bytes: &[u8], file_name: &str) -> Form {
 }
 
 /// Cuts JSON lines; blank ones are passed over, and so is the CR at the end of one.
-pub fn lines(bytes: &[u8]) -> Vec<Element<'_>> {
+pub fn lines(bytes: &[u8]) -> Result<Vec<Element<'_>>, ImportError> {
     let mut elements = Vec::new();
     let mut offset = 0;
     for (index, line) in bytes.split(|&b| b == b'\n').enumerate() {
         let blanks = line.len() - line.trim_ascii_start().len();
         let trimmed = line.trim_ascii();
         if !trimmed.is_empty() {
+            if elements.len() == MOST_TOOLS {
+                return Err(ImportError::TooManyTools);
+            }
             elements.push(Element { index, offset: offset + blanks, bytes: trimmed });
         }
         offset += line.len() + 1;
     }
-    elements
+    Ok(elements)
 }
 
 /// Cuts a list of tools: `{"tools":[…]}`, the same inside a JSON-RPC `result` or a whole model request, or the bare
@@ -80,6 +86,9 @@ pub fn list(bytes: &[u8]) -> Result<Vec<Element<'_>>, ImportError> {
         level = Level::of(tools)?;
     }
     let Level::List(items) = level else { return Err(ImportError::NoTools) };
+    if items.len() > MOST_TOOLS {
+        return Err(ImportError::TooManyTools);
+    }
     let mut elements = Vec::new();
     for (index, item) in items.into_iter().enumerate() {
         // Both are parts of one text, so the difference is the place.
@@ -110,6 +119,11 @@ fn check_around(bytes: &[u8], elements: &[Element<'_>]) -> Result<(), ImportErro
 /// Reads what can be read of a tool that is refused as JSON: its texts that stand once. Enough to know its name, for a
 /// tool that is listed has not vanished.
 pub fn salvage(bytes: &[u8]) -> Map<String, Value> {
+    // What a provider wraps the fields in is one level; a file may have any number of them.
+    salvage_level(bytes, |wrapped| Value::Object(salvage_level(wrapped, |_| Value::Null)))
+}
+
+fn salvage_level(bytes: &[u8], wrapped: impl Fn(&[u8]) -> Value) -> Map<String, Value> {
     let text = readable(bytes);
     let Ok(Level::Object(members)) = serde_json::from_str(&text) else { return Map::new() };
     let mut map = Map::new();
@@ -119,7 +133,7 @@ pub fn salvage(bytes: &[u8]) -> Map<String, Value> {
         let original = &bytes[offset..offset + value.get().len()];
         let read = match std::str::from_utf8(original) {
             Ok(text) if text.starts_with('"') => serde_json::from_str(text).unwrap_or(Value::Null),
-            _ if key == "function" => Value::Object(salvage(original)),
+            _ if key == "function" => wrapped(original),
             _ => Value::Null,
         };
         if map.insert(key.clone(), read).is_some() {
@@ -156,7 +170,7 @@ fn syntax(text: &str, error: serde_json::Error) -> JsonRefusal {
     error.into()
 }
 
-/// One level of a JSON text; what lies deeper is looked at for syntax only.
+/// One level of a JSON text, as much of it as is taken and one more; what lies deeper is looked at for syntax only.
 enum Level<'t> {
     List(Vec<&'t RawValue>),
     Object(Vec<(String, &'t RawValue)>),
@@ -167,6 +181,9 @@ impl<'t> Level<'t> {
     fn of(text: &'t str) -> Result<Self, ImportError> {
         let level = serde_json::from_str(text).map_err(|error| ImportError::Json(syntax(text, error)))?;
         if let Self::Object(members) = &level {
+            if members.len() > MOST_TOOLS {
+                return Err(ImportError::NoTools);
+            }
             let mut keys = BTreeSet::new();
             for (key, _) in members {
                 if !keys.insert(key) {
@@ -221,7 +238,9 @@ impl<'de> Deserialize<'de> for Level<'de> {
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
                 let mut list = Vec::new();
                 while let Some(item) = items.next_element()? {
-                    list.push(item);
+                    if list.len() <= MOST_TOOLS {
+                        list.push(item);
+                    }
                 }
                 Ok(Level::List(list))
             }
@@ -229,7 +248,10 @@ impl<'de> Deserialize<'de> for Level<'de> {
             fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self::Value, A::Error> {
                 let mut members = Vec::new();
                 while let Some(key) = entries.next_key()? {
-                    members.push((key, entries.next_value()?));
+                    let member = (key, entries.next_value()?);
+                    if members.len() <= MOST_TOOLS {
+                        members.push(member);
+                    }
                 }
                 Ok(Level::Object(members))
             }

@@ -18,7 +18,7 @@ use crate::core::admission::derive::{Corpus, fill};
 use crate::core::admission::{JsonRefusal, mapped_name, mapped_source, parse_json};
 use crate::core::definition::Definition;
 use crate::core::ids::ToolId;
-use cut::{Element, Form};
+use cut::{Element, Form, MOST_TOOLS};
 use fields::Fields;
 use spelling::Spelling;
 
@@ -122,6 +122,9 @@ pub enum ImportError {
     /// The list holds only what its provider runs; taken at its word, it would withdraw every tool of the source.
     #[error("catalog lists only what is passed over ({0}), so nothing was changed; must list at least one tool")]
     NoneToRegister(String),
+    /// More than are taken in at once.
+    #[error("catalog holds more than {MOST_TOOLS} tools; must be split, by sources")]
+    TooManyTools,
     /// Neither the file's name nor the tools say where they come from.
     #[error("source is unknown; must be given for a file without a name")]
     NoSource,
@@ -144,12 +147,20 @@ pub fn read(bytes: &[u8], shape: Shape, file_name: &str, source: Option<&str>) -
     };
     let elements = match form {
         Form::List => cut::list(bytes)?,
-        Form::Lines => cut::lines(bytes),
+        Form::Lines => cut::lines(bytes)?,
     };
     if elements.is_empty() {
         return Err(ImportError::Empty);
     }
-    let mut reader = Reader { bytes, shape, form, file_name, source, usual: None, passed_over: Vec::new() };
+    let mut reader = Reader {
+        lines: LineCount { bytes, offset: 0, n_lines: 0, line_start: 0 },
+        shape,
+        form,
+        file_name,
+        source,
+        usual: None,
+        passed_over: Vec::new(),
+    };
     let mut raws = Vec::new();
     for element in &elements {
         if let Some(raw) = reader.element(element)? {
@@ -180,9 +191,35 @@ fn checked_text(bytes: &[u8]) -> Result<&[u8], ImportError> {
     Ok(bytes)
 }
 
+/// Most bytes of one tool as it stands in a file, several times what policy lets a definition have. More is not read:
+/// in memory it would be many times as large.
+const MOST_TOOL_BYTES: usize = 4 << 20;
+
+/// Counts a file's lines once, however many places in it are named.
+struct LineCount<'f> {
+    bytes: &'f [u8],
+    /// Everything before this is counted.
+    offset: usize,
+    n_lines: usize,
+    /// Where the last line begins.
+    line_start: usize,
+}
+
+impl LineCount<'_> {
+    /// Puts a refusal of what begins at a byte, not before the one that was named last, in its place in the file.
+    fn place(&mut self, refusal: JsonRefusal, offset: usize) -> JsonRefusal {
+        for (at, _) in self.bytes[self.offset..offset].iter().enumerate().filter(|(_, byte)| **byte == b'\n') {
+            self.n_lines += 1;
+            self.line_start = self.offset + at + 1;
+        }
+        self.offset = offset;
+        refusal.in_file(offset, self.n_lines, self.line_start)
+    }
+}
+
 /// Reads the tools of one file.
 struct Reader<'f> {
-    bytes: &'f [u8],
+    lines: LineCount<'f>,
     shape: Shape,
     form: Form,
     file_name: &'f str,
@@ -198,18 +235,27 @@ impl Reader<'_> {
     fn element(&mut self, element: &Element<'_>) -> Result<Option<Raw>, ImportError> {
         let Element { index, offset, bytes } = *element;
         let unreadable = |tool, reason| Ok(Some(Err(Unreadable { index, tool, field: String::new(), reason })));
+        if bytes.len() > MOST_TOOL_BYTES {
+            let reason = format!("larger than {MOST_TOOL_BYTES} bytes; must be smaller");
+            return unreadable(self.salvaged(index, bytes)?, reason);
+        }
         match parse_json(bytes) {
             Ok(Value::Object(map)) => self.tool(index, &map),
             Ok(_) => unreadable(None, "not an object; must be a tool".into()),
             Err(refusal) => {
-                let map = cut::salvage(bytes);
-                let tool = match self.identity(&self.fields(index, &map)) {
-                    Ok((source, local_name)) => Some(ToolId::new(source, mapped_name(local_name))),
-                    Err(Stop::File(error)) => return Err(error),
-                    Err(Stop::Tool(_)) => None,
-                };
-                unreadable(tool, refusal.in_file(self.bytes, offset).to_string())
+                let tool = self.salvaged(index, bytes)?;
+                unreadable(tool, self.lines.place(refusal, offset).to_string())
             }
+        }
+    }
+
+    /// Finds out which tool it is that cannot be read as a whole; `None` where not even that can.
+    fn salvaged(&self, index: usize, bytes: &[u8]) -> Result<Option<ToolId>, ImportError> {
+        let map = cut::salvage(bytes);
+        match self.identity(&self.fields(index, &map)) {
+            Ok((source, local_name)) => Ok(Some(ToolId::new(source, mapped_name(local_name)))),
+            Err(Stop::File(error)) => Err(error),
+            Err(Stop::Tool(_)) => Ok(None),
         }
     }
 

@@ -10,7 +10,8 @@ use rusqlite::{Connection, TransactionBehavior};
 const APPLICATION_ID: i32 = 0x746f_6f6c;
 
 /// Step `i` leads from version `i` to `i + 1`.
-const STEPS: [&str; 2] = [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql")];
+const STEPS: [&str; 3] =
+    [include_str!("migrations/0001.sql"), include_str!("migrations/0002.sql"), include_str!("migrations/0003.sql")];
 
 /// The newest version that this build knows.
 pub(super) const NEWEST: u32 = STEPS.len() as u32;

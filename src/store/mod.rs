@@ -164,6 +164,9 @@ pub trait Log: Send + 'static {
     /// and as much room on the disk; [`StoreError::Busy`] where a reader keeps old bytes in a side file.
     fn rewrite(&mut self) -> Result<(), StoreError>;
 
+    /// Returns whether something was erased that no [`Log::rewrite`] followed yet, also before the last start.
+    fn owes_rewrite(&self) -> bool;
+
     /// Writes something that changes nothing, to find out whether writing works again.
     fn probe(&mut self) -> Result<(), StoreError>;
 

@@ -65,7 +65,8 @@ pub fn open(path: &Path) -> Result<(SqliteLog, SqliteReader), StoreError> {
     let connection = open_for_writing(&path)?;
     let file = FileId::of(&path).map_err(|error| not_writable(&path, error))?;
     let places = read_places(&connection).map_err(|error| read_fault(error, &path))?;
-    let log = SqliteLog { connection, places, file, path: path.clone(), _lock: lock };
+    let owes_rewrite = erase::owes_rewrite(&connection).map_err(|error| read_fault(error, &path))?;
+    let log = SqliteLog { connection, places, owes_rewrite, file, path: path.clone(), _lock: lock };
     Ok((log, SqliteReader::new(path)))
 }
 
@@ -73,6 +74,7 @@ pub fn open(path: &Path) -> Result<(SqliteLog, SqliteReader), StoreError> {
 pub struct SqliteLog {
     connection: Connection,
     places: BTreeMap<NamespaceId, LogPlace>,
+    owes_rewrite: bool,
     file: FileId,
     path: PathBuf,
     // Declared last, so that the connection is closed before another daemon may open the file.
@@ -171,12 +173,19 @@ impl Log for SqliteLog {
         let place = erase::erase(&mut self.connection, *place, erased)
             .map_err(|fault| write_fault(fault, &self.connection, &self.path))?;
         self.places.insert(namespace.clone(), place);
+        self.owes_rewrite = true;
         Ok(())
     }
 
     fn rewrite(&mut self) -> Result<(), StoreError> {
         self.check_in_place()?;
-        erase::rewrite(&self.connection).map_err(|fault| write_fault(fault, &self.connection, &self.path))
+        erase::rewrite(&self.connection).map_err(|fault| write_fault(fault, &self.connection, &self.path))?;
+        self.owes_rewrite = false;
+        Ok(())
+    }
+
+    fn owes_rewrite(&self) -> bool {
+        self.owes_rewrite
     }
 
     fn drop_queries_before(&mut self, namespace: &NamespaceId, at: UnixMillis) -> Result<u64, StoreError> {

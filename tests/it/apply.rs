@@ -160,6 +160,27 @@ async fn a_stricter_policy_of_the_directory_is_what_its_tools_are_judged_by() {
 }
 
 #[tokio::test]
+async fn a_dry_run_says_what_the_policy_of_the_directory_makes_of_tools_beside_each_other() {
+    let mut daemon = TestDaemon::start().await;
+    let dir = tempfile::tempdir().expect("a folder");
+    write(dir.path(), "t.jsonl", LINE);
+    let apply = format!("apply -f {}", dir.path().display());
+    for is_known in [false, true] {
+        write(dir.path(), "policy.toml", "admission.pin_definitions = true");
+        let looked = json(&daemon, &format!("{apply} --dry-run"), 0).await;
+        assert_eq!((&looked["tools"]["pending"], is_known), (&Value::from(1), is_known), "{looked}");
+        // The namespace is there from now on, and its own policy holds nothing back.
+        daemon.register(vec![definition("other")]).await;
+    }
+    // A name that is nearly another's shows only beside it; what the policy to be refuses must not set the policy first.
+    write(dir.path(), "policy.toml", r#"admission.flags.names = "refuse""#);
+    write(dir.path(), "t.jsonl", &format!("{LINE}\n{}", LINE.replace("fs__cat", "FS__cat")));
+    let refused = text(&daemon, &apply, 1).await;
+    assert!(refused.contains("nothing was changed"), "{refused}");
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn sources_that_the_directory_has_not_are_named_and_withdrawn_with_prune_only() {
     let mut daemon = TestDaemon::start().await;
     daemon.register(vec![definition("other"), definition("another")]).await;

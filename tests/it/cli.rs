@@ -368,3 +368,14 @@ fn file_size_limit_ends_no_daemon() {
     assert_eq!(daemon.run("stats --all").status.code(), Some(0));
     assert_eq!(daemon.stop(), Some(0));
 }
+
+#[test]
+fn with_nobody_to_read_an_error_the_exit_code_is_what_it_is() {
+    for (line, code) in [("--json", 2), ("restore nothing.db --db neither.db", 1), ("--json restore nothing.db", 1)] {
+        let (reader, writer) = std::io::pipe().expect("a pipe");
+        drop(reader);
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_toolcrib"));
+        let ended = command.args(line.split(' ')).stderr(writer).status().expect("the program");
+        assert_eq!(ended.code(), Some(code), "{line}");
+    }
+}

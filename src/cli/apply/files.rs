@@ -136,7 +136,12 @@ fn walk(
         } else if path.is_dir() {
             walk(&path, root, walked, files, left_aside)?;
         } else if path.extension().is_some_and(|ending| ending == "json" || ending == "jsonl" || ending == "ndjson") {
-            files.push(path);
+            // A pipe is no file, whatever its name, and reading one would wait for ever.
+            if path.is_file() {
+                files.push(path);
+            } else {
+                left_aside.push(format!("{}: not a file", path.display()));
+            }
         }
     }
     Ok(())
@@ -198,6 +203,15 @@ mod tests {
         let (_dir, gathered) = gather_files(&[("a.json", "<html>"), ("git.json", GIT)]);
         assert_eq!(gathered.refused[0].file, "a.json");
         assert_eq!(gathered.places.len(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_has_the_name_of_a_catalog_and_is_no_file_is_left_aside() {
+        let dir = tempfile::tempdir().expect("a folder");
+        let _socket = std::os::unix::net::UnixListener::bind(dir.path().join("s.json")).expect("a socket");
+        let gathered = gather(dir.path()).expect("a catalog");
+        assert_eq!((gathered.n_files, gathered.left_aside.len()), (0, 1), "{gathered:?}");
     }
 
     #[cfg(unix)]

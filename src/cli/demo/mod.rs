@@ -18,7 +18,7 @@ use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressStyle};
 use tonic::transport::Channel;
 
-use super::output::{print_line, print_text};
+use super::output::{note, print_line, print_text};
 use super::traffic;
 use crate::config::Config;
 use crate::proto::stats_service_client::StatsServiceClient;
@@ -78,11 +78,11 @@ async fn play_and_print(daemon: &Daemon, json: bool, events: Option<&Path>) -> a
 }
 
 async fn keep_serving(daemon: &mut Daemon) -> anyhow::Result<()> {
-    eprintln!(
+    note(&format!(
         "\nServing on {} until interrupted; metrics at http://{}/metrics.\n\
          Next, in another terminal: `toolcrib stats --namespace {NAMESPACE}`.",
         daemon.grpc, daemon.metrics
-    );
+    ));
     tokio::select! {
         () = daemon.ended() => Ok(()),
         waited = interrupt() => waited,
@@ -94,11 +94,11 @@ async fn interrupt() -> anyhow::Result<()> {
 }
 
 fn say_where_next() {
-    eprintln!(
+    note(&format!(
         "\nNext: `toolcrib demo --keep` leaves it serving, with metrics at http://{}/metrics;\n\
          `toolcrib serve`, then `toolcrib import your-server.json`, for your own tools.",
         Config::default().server.metrics
-    );
+    ));
 }
 
 /// Imports the catalogs and plays the traffic.

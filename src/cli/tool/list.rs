@@ -27,7 +27,6 @@ pub(super) struct Args {
     /// Only tools of which a version waits for approval
     #[arg(long)]
     waiting: bool,
-    /// At most this many
     /// At most this many; all of them where it is left out
     #[arg(long, value_name = "N")]
     limit: Option<usize>,

@@ -86,16 +86,13 @@ impl From<serde_json::Error> for JsonRefusal {
 
 impl JsonRefusal {
     /// Returns the refusal with its place counted from the start of a file of which what was read is a part that begins
-    /// at byte `offset`.
-    pub fn in_file(self, file: &[u8], offset: usize) -> Self {
+    /// at byte `offset`, `n_lines` line feeds into it, the last of them just before byte `line_start`.
+    pub fn in_file(self, offset: usize, n_lines: usize, line_start: usize) -> Self {
         match self {
             Self::NotUtf8 { offset: within } => Self::NotUtf8 { offset: offset + within },
             Self::Syntax { line, column, reason } => {
-                let before = &file[..offset.min(file.len())];
-                let line_start = before.iter().rposition(|&b| b == b'\n').map_or(0, |at| at + 1);
-                let column = if line == 1 { column + before.len() - line_start } else { column };
-                let line = line + before.iter().filter(|&&b| b == b'\n').count();
-                Self::Syntax { line, column, reason }
+                let column = if line == 1 { column + offset.saturating_sub(line_start) } else { column };
+                Self::Syntax { line: line + n_lines, column, reason }
             }
             other => other,
         }

@@ -16,7 +16,7 @@ use super::super::event::{
     ToolsRegistered, WaitCause, Word,
 };
 use super::super::ids::{Alias, Digest, ToolId, UnixMillis, Version};
-use super::super::policy::{FlagRule, PolicyViolation};
+use super::super::policy::{AdmissionPolicy, FlagRule, PolicyViolation};
 use super::super::render::Shown;
 use super::{KnownRequest, Namespace};
 
@@ -160,13 +160,23 @@ pub enum Refusal {
 impl Namespace {
     /// Decides a registration. Never refused as a whole: each tool has its answer.
     pub fn decide_register(&self, registration: &Registration) -> Result<Registered, Refusal> {
+        self.decide_register_under(&self.policy.admission, registration)
+    }
+
+    /// Decides a registration as if another policy were in force, by which its definitions were checked already: for a
+    /// look before that policy is set. Nothing of what is decided may be applied.
+    pub fn decide_register_under(
+        &self,
+        policy: &AdmissionPolicy,
+        registration: &Registration,
+    ) -> Result<Registered, Refusal> {
         let mut admissions = Vec::new();
         let mut admitted = Vec::new();
         let mut by_alias = BTreeMap::new();
         let entering = entering(&registration.checked);
-        let beside = Beside { known: &self.neighbours, entering: &entering };
+        let gate = Gate { policy, beside: Beside { known: &self.neighbours, entering: &entering } };
         for (index, checked) in &registration.checked {
-            let (admission, fresh) = self.decide_one(*index, checked, &beside, &mut by_alias);
+            let (admission, fresh) = self.decide_one(*index, checked, &gate, &mut by_alias);
             admissions.push(admission);
             admitted.extend(fresh);
         }
@@ -216,7 +226,7 @@ impl Namespace {
         &self,
         index: u32,
         checked: &'c Checked,
-        beside: &Beside<'_>,
+        gate: &Gate<'_>,
         by_alias: &mut BTreeMap<&'c Alias, &'c ToolId>,
     ) -> (Admission, Option<Arc<Admitted>>) {
         let tool = &checked.definition.id;
@@ -255,7 +265,7 @@ impl Namespace {
         let current = known.and_then(|entry| entry.current()).filter(|shown| has_hash(shown, checked));
         let waiting = known.and_then(|entry| entry.waiting());
         let is_unchanged = current.is_some() || waiting.is_some_and(|shown| has_hash(shown, checked));
-        self.flag_beside_others(beside, checked, is_unchanged, &mut admission);
+        gate.flag_beside_others(checked, is_unchanged, &mut admission);
         if !admission.violations.is_empty() {
             return (admission, None);
         }
@@ -273,8 +283,8 @@ impl Namespace {
             admission.effect = AdmissionEffect::AfterApproval;
             return (admission, None);
         }
-        self.decide_version(&mut admission, checked);
-        admission.confusable = beside.near(&checked.definition);
+        self.decide_version(&mut admission, checked, gate.policy);
+        admission.confusable = gate.beside.near(&checked.definition);
         let admitted = Admitted {
             definition: (*checked.definition).clone(),
             version: admission.version,
@@ -287,14 +297,14 @@ impl Namespace {
     }
 
     /// Numbers a new version, and settles whether it waits.
-    fn decide_version(&self, admission: &mut Admission, checked: &Checked) {
+    fn decide_version(&self, admission: &mut Admission, checked: &Checked, policy: &AdmissionPolicy) {
         let known = self.registry.get(&admission.tool);
         let before = known.and_then(|entry| entry.current().or(entry.waiting()));
         admission.version = known.map(|entry| entry.newest()).unwrap_or_default().next();
         admission.before = before.map(|shown| shown.admitted().version);
         admission.change = before.map(|shown| classify(&shown.admitted().definition, &checked.definition));
         admission.stops_waiting = known.and_then(|entry| entry.waiting()).map(|shown| shown.admitted().version);
-        admission.waits = self.why_it_waits(&admission.tool, &admission.warnings);
+        admission.waits = self.why_it_waits(&admission.tool, &admission.warnings, policy);
         admission.result = result_of(admission.waits, &admission.warnings);
         admission.effect = match admission.waits {
             Some(_) => AdmissionEffect::AfterApproval,
@@ -304,8 +314,7 @@ impl Namespace {
 
     /// Settles whether a new definition of a tool waits for approval. Flags that an operator accepted on the tool ask for
     /// nothing again; where definitions are pinned they all wait, whatever was accepted.
-    fn why_it_waits(&self, tool: &ToolId, warnings: &[Violation]) -> Option<WaitCause> {
-        let policy = &self.policy.admission;
+    fn why_it_waits(&self, tool: &ToolId, warnings: &[Violation], policy: &AdmissionPolicy) -> Option<WaitCause> {
         if policy.pin_definitions {
             return Some(WaitCause::Pinned);
         }
@@ -331,22 +340,6 @@ impl Namespace {
             ToolState::Active | ToolState::Probation | ToolState::Pending | ToolState::Withdrawn => {
                 AdmissionEffect::NextPlan
             }
-        }
-    }
-
-    /// Adds what is flagged for the tools beside a definition. What is in already is refused for nothing that came later.
-    fn flag_beside_others(
-        &self,
-        beside: &Beside<'_>,
-        checked: &Checked,
-        is_unchanged: bool,
-        admission: &mut Admission,
-    ) {
-        let flags = beside.flags(&checked.definition.id, &checked.mentions);
-        if is_unchanged {
-            admission.warnings.extend(flags);
-        } else {
-            sort_flags(flags, &self.policy.admission, &mut admission.violations, &mut admission.warnings);
         }
     }
 
@@ -416,6 +409,24 @@ impl Namespace {
         let cause = Event::PolicySet(set);
         let drawn = self.draw(UnixMillis::default(), &cause);
         Ok(with_drawn(cause, drawn))
+    }
+}
+
+/// What each definition of a registration is looked at with.
+struct Gate<'g> {
+    policy: &'g AdmissionPolicy,
+    beside: Beside<'g>,
+}
+
+impl Gate<'_> {
+    /// Adds what is flagged for the tools beside a definition. What is in already is refused for nothing that came later.
+    fn flag_beside_others(&self, checked: &Checked, is_unchanged: bool, admission: &mut Admission) {
+        let flags = self.beside.flags(&checked.definition.id, &checked.mentions);
+        if is_unchanged {
+            admission.warnings.extend(flags);
+        } else {
+            sort_flags(flags, self.policy, &mut admission.violations, &mut admission.warnings);
+        }
     }
 }
 

@@ -58,6 +58,7 @@ impl Will {
 struct Double {
     will: Arc<Will>,
     seen: Sender<Seen>,
+    owes_rewrite: bool,
 }
 
 impl Double {
@@ -105,7 +106,13 @@ impl Log for Double {
     }
 
     fn rewrite(&mut self) -> Result<(), StoreError> {
-        self.answer(Seen::Rewritten)
+        let done = self.answer(Seen::Rewritten);
+        self.owes_rewrite = done.is_err();
+        done
+    }
+
+    fn owes_rewrite(&self) -> bool {
+        self.owes_rewrite
     }
 
     fn probe(&mut self) -> Result<(), StoreError> {
@@ -139,7 +146,7 @@ impl Fixture {
     fn with(config: JournalConfig) -> Self {
         let will = Arc::new(Will::default());
         let (sender, seen) = channel();
-        let log = Double { will: Arc::clone(&will), seen: sender };
+        let log = Double { will: Arc::clone(&will), seen: sender, owes_rewrite: false };
         let (journal, thread) = start(Box::new(log), config);
         Self { journal, thread, will, seen }
     }
@@ -350,7 +357,7 @@ fn stopping_does_not_wait_for_a_hanging_disk() {
 #[test]
 fn a_panic_of_the_thread_is_told_to_whoever_waits() {
     let (seen, _listener) = channel();
-    let log = Double { will: Arc::default(), seen };
+    let log = Double { will: Arc::default(), seen, owes_rewrite: false };
     let broken: OnCommit = Box::new(|_, _| panic!("a broken recorder"));
     let config = JournalConfig::default();
     let (journal, _thread) = Journal::start(Box::new(log), config, Arc::new(SystemClock::new()), broken).unwrap();

@@ -39,14 +39,7 @@ impl JournalThread {
         clock: Arc<dyn Clock>,
         on_commit: OnCommit,
     ) -> io::Result<Self> {
-        let writer = Writer {
-            shared: Arc::clone(&shared),
-            log,
-            clock,
-            on_commit,
-            backlog: VecDeque::new(),
-            owes_rewrite: false,
-        };
+        let writer = Writer { shared: Arc::clone(&shared), log, clock, on_commit, backlog: VecDeque::new() };
         let end = AtEnd(Arc::clone(&shared));
         let thread = thread::Builder::new().name("journal".into()).spawn(move || {
             let _end = end;
@@ -119,8 +112,6 @@ struct Writer {
     on_commit: OnCommit,
     /// Taken from the queue and not yet on disk; empty between two rounds unless writing fails.
     backlog: VecDeque<Entry>,
-    /// The file could not be written anew after an erasure, and that is to be tried again.
-    owes_rewrite: bool,
 }
 
 impl Writer {
@@ -201,7 +192,8 @@ impl Writer {
             }
             Some(What::DropQueries { namespace, at }) => {
                 self.log.drop_queries_before(namespace, *at)?;
-                if self.owes_rewrite {
+                // One that failed, or that a kill came before.
+                if self.log.owes_rewrite() {
                     let _tried = self.rewrite()?;
                 }
             }
@@ -243,7 +235,6 @@ impl Writer {
         match self.log.rewrite() {
             Err(why) if !why.is_passing() => Err(why),
             done => {
-                self.owes_rewrite = done.is_err();
                 if let Err(why) = &done {
                     warn!(error = why as &dyn std::error::Error, "erased words may be left in unused space for now");
                 }

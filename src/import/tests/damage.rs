@@ -105,3 +105,29 @@ fn the_same_tool_twice_in_a_list_is_counted_and_another_of_its_name_refused_with
     assert_eq!((catalog.tools.len(), catalog.repeated), (1, vec![1]));
     assert!(catalog.refused[0].reason.starts_with("stands at #0 and #2"), "{:?}", catalog.refused);
 }
+
+/// Each would take gigabytes, hours or the whole stack if it were read as it asks to be.
+#[test]
+fn a_file_that_is_made_to_be_expensive_is_refused_at_once() {
+    let many = "1,".repeat(2_000_000);
+    let read_as = |text: &str, file: &str| read(text.as_bytes(), Shape::Detect, file, Some("s"));
+    assert_eq!(read_as(&format!("[{many}1]"), "a.json").unwrap_err(), ImportError::TooManyTools);
+    assert_eq!(read_as(&"{\n".repeat(2_000_000), "a.jsonl").unwrap_err(), ImportError::TooManyTools);
+    let members: String = (0..100_000).map(|n| format!("\"{n}\":1,")).collect();
+    assert_eq!(read_as(&format!("{{{members}\"tools\":[]}}"), "a.json").unwrap_err(), ImportError::NoTools);
+
+    // Broken lines behind each other, each of which is told its place.
+    let broken = "{\"name\":\n".repeat(40_000);
+    let catalog = read_as(&format!("{}{broken}", " ".repeat(8 << 20)), "a.jsonl").unwrap();
+    assert_eq!(catalog.n_nameless(), 40_000);
+    assert!(catalog.refused[39_999].reason.contains("line 40000, column"), "{}", catalog.refused[39_999].reason);
+
+    let deep = format!("{}{}", r#"{"function":"#.repeat(200_000), "1".to_owned() + &"}".repeat(200_000));
+    let catalog = read_as(&format!("[{deep},{{\"name\":\"a\",\"description\":\"b\",\"inputSchema\":{{}}}}]"), "a.json");
+    let catalog = catalog.unwrap();
+    assert_eq!((catalog.n_nameless(), catalog.tools.len()), (1, 1));
+
+    let large = format!(r#"[{{"name":"a","description":"b","inputSchema":{{"enum":[{many}1]}},"x":[{many}1]}}]"#);
+    let refused = &read_as(&large, "a.json").unwrap().refused[0];
+    assert!(refused.reason.starts_with("larger than") && refused.tool.is_some(), "{refused:?}");
+}

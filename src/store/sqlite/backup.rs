@@ -71,7 +71,9 @@ pub enum BackupError {
 pub fn backup(path: &Path, to: &Path, replaces: bool) -> Result<Copied, BackupError> {
     check_source(path)?;
     check_place(path, to, replaces)?;
+    let _lock = lock_if_in_use(to)?;
     let copy = Copy::make(path, to)?;
+    remove_side_files(to)?;
     copy.move_into_place(to)
 }
 
@@ -137,14 +139,21 @@ fn check_source(path: &Path) -> Result<(), BackupError> {
 }
 
 fn check_place(from: &Path, to: &Path, replaces: bool) -> Result<(), BackupError> {
-    if !to.exists() {
-        return Ok(());
-    }
+    // A side file without its database counts: it would be played into whatever comes to stand there.
+    let places = [to.to_path_buf(), with_ending(to, "-wal"), with_ending(to, "-journal")];
+    let Some(taken) = places.into_iter().find(|place| place.exists()) else { return Ok(()) };
     let is_same = matches!((from.canonicalize(), to.canonicalize()), (Ok(from), Ok(to)) if from == to);
     if is_same {
         return Err(BackupError::SameFile { path: to.to_path_buf() });
     }
-    if replaces { Ok(()) } else { Err(BackupError::Occupied { path: to.to_path_buf() }) }
+    if replaces { Ok(()) } else { Err(BackupError::Occupied { path: taken }) }
+}
+
+/// Takes the lock of a database that a copy is to replace, if a daemon ever had it open: under one that runs it must not
+/// be taken away.
+fn lock_if_in_use(to: &Path) -> Result<Option<File>, BackupError> {
+    let to = to.canonicalize().unwrap_or_else(|_| to.to_path_buf());
+    if with_ending(&to, ".lock").exists() { Ok(Some(lock_beside(&to)?)) } else { Ok(None) }
 }
 
 /// Returns the last record of each namespace, if the file is a whole database of ours that this build knows.
@@ -178,30 +187,34 @@ fn read_ends(connection: &Connection) -> rusqlite::Result<Vec<(NamespaceId, Seq)
 /// Gives the database at `path` a second name, with its side file, and takes the side files away. Until something is moved
 /// onto it, `path` still leads to it.
 fn keep_replaced(path: &Path) -> Result<Option<PathBuf>, BackupError> {
-    let wal = with_ending(path, "-wal");
+    let name = free_name(path);
     let mut kept = None;
-    if path.exists() {
-        let name = free_name(path);
-        fs::hard_link(path, &name).map_err(|error| failed("keep the database as", &name, error))?;
-        if wal.exists() {
-            let wal_name = with_ending(&name, "-wal");
-            fs::hard_link(&wal, &wal_name).map_err(|error| failed("keep its side file as", &wal_name, error))?;
+    // Those with the last words in them go with the database, and are kept where that was moved away without them.
+    for ending in ["", "-wal", "-journal"] {
+        let (from, to) = (with_ending(path, ending), with_ending(&name, ending));
+        if from.exists() {
+            fs::hard_link(&from, &to).map_err(|error| failed("keep what is there as", &to, error))?;
+            kept.get_or_insert(to);
         }
+    }
+    if kept.is_some() {
         sync_folder(path)?;
-        kept = Some(name);
     }
-    for side_file in [wal, with_ending(path, "-shm"), with_ending(path, "-journal")] {
-        remove_if_there(&side_file)?;
-    }
+    remove_side_files(path)?;
     Ok(kept)
 }
 
-/// Returns the first of `path.before-restore-1`, `-2` and so on that is not taken.
+/// Removes what SQLite keeps beside the database at `path`.
+fn remove_side_files(path: &Path) -> Result<(), BackupError> {
+    ["-wal", "-shm", "-journal"].iter().try_for_each(|ending| remove_if_there(&with_ending(path, ending)))
+}
+
+/// Returns the first of `path.before-restore-1`, `-2` and so on that is not taken, nor its side files.
 fn free_name(path: &Path) -> PathBuf {
     let mut number = 1;
     loop {
         let name = with_ending(path, &format!(".before-restore-{number}"));
-        if !name.exists() {
+        if ["", "-wal", "-journal"].iter().all(|ending| !with_ending(&name, ending).exists()) {
             return name;
         }
         number += 1;

@@ -2,9 +2,10 @@
 //!
 //! `secure_delete` writes zeros over what is deleted, but SQLite leaves copies of rows behind when it moves them between
 //! pages, in the unused middle of a page, and never looks at those again. Only writing the whole file anew gets rid of
-//! them, so [`rewrite`] does that.
+//! them, so [`rewrite`] does that. It comes after the erasure and takes a while, so that it is owed stands in the rows until it
+//! is done: a kill in between forgets nothing.
 
-use rusqlite::{Connection, Transaction, TransactionBehavior, params};
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
 
 use super::{Fault, LogPlace, append_unit};
 use crate::core::event::Record;
@@ -28,18 +29,22 @@ pub(super) fn erase(connection: &mut Connection, place: LogPlace, erased: &Erase
         .prepare_cached("INSERT INTO snapshots (namespace, seq, at_ms, body) VALUES (?1, ?2, ?3, ?4)")?
         .execute(params![place.key, place.last.0.cast_signed(), at.0, erased.snapshot])?;
     place.write_bytes(&transaction)?;
+    transaction.prepare_cached("UPDATE namespaces SET owes_rewrite = 1 WHERE id = ?1")?.execute([place.key])?;
     transaction.commit()?;
     place.older_snapshot = None;
     Ok(place)
 }
 
-/// Writes a record over the one that stands in its place, and returns the log's bytes then.
+/// Writes a record over the one that stands in its place, and returns the log's bytes then. One that was cut since it was
+/// looked for is gone already.
 fn change(transaction: &Transaction<'_>, place: LogPlace, record: &Record) -> Result<u64, Fault> {
     let row = EventRow::of(&record.event).map_err(StoreError::other)?;
     let seq = record.seq.0.cast_signed();
-    let before: i64 = transaction
+    let before: Option<i64> = transaction
         .prepare_cached("SELECT octet_length(body) FROM events WHERE namespace = ?1 AND seq = ?2")?
-        .query_row(params![place.key, seq], |row| row.get(0))?;
+        .query_row(params![place.key, seq], |row| row.get(0))
+        .optional()?;
+    let Some(before) = before else { return Ok(place.bytes) };
     transaction
         .prepare_cached("UPDATE events SET body = ?3 WHERE namespace = ?1 AND seq = ?2 AND kind = ?4")?
         .execute(params![place.key, seq, row.body(), row.kind()])?;
@@ -55,7 +60,18 @@ fn change(transaction: &Transaction<'_>, place: LogPlace, record: &Record) -> Re
 pub(super) fn rewrite(connection: &Connection) -> Result<(), Fault> {
     connection.execute_batch("VACUUM")?;
     let is_held: bool = connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |row| row.get(0))?;
-    if is_held { Err(StoreError::Busy.into()) } else { Ok(()) }
+    if is_held {
+        return Err(StoreError::Busy.into());
+    }
+    connection.execute("UPDATE namespaces SET owes_rewrite = 0 WHERE owes_rewrite", [])?;
+    // What is left in the side file is no more than this.
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+    Ok(())
+}
+
+/// Returns whether an erasure was not followed by a rewrite.
+pub(super) fn owes_rewrite(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT EXISTS (SELECT 1 FROM namespaces WHERE owes_rewrite)", [], |row| row.get(0))
 }
 
 #[cfg(test)]

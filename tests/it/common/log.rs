@@ -76,6 +76,10 @@ impl Log for WilfulLog {
         self.log.rewrite()
     }
 
+    fn owes_rewrite(&self) -> bool {
+        self.log.owes_rewrite()
+    }
+
     fn probe(&mut self) -> Result<(), StoreError> {
         self.will.answer()?;
         self.log.probe()

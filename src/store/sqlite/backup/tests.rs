@@ -135,3 +135,52 @@ fn a_backup_that_an_earlier_version_wrote_is_restored_and_migrated_at_the_start(
     log.write_snapshot(&"triage".into(), Seq(2), UnixMillis(1), b"").unwrap();
     assert_eq!(read_all(&reader, "triage", 0).len(), 2);
 }
+
+/// Takes a database away and leaves its side file, as somebody who knows of one file only would.
+fn take_away(path: &Path) {
+    fs::remove_file(path).unwrap();
+    assert!(fs::metadata(with_ending(path, "-wal")).unwrap().len() > 0);
+}
+
+#[test]
+fn a_copy_never_meets_the_side_file_of_what_stood_in_its_place() {
+    let fixture = Fixture::new();
+    let (database, place) = (fixture.path("a.db"), fixture.path("b.db"));
+    // A database of its own, of which all stands in the side file.
+    let (mut other, _) = open(&place).unwrap();
+    other.append(&[&traffic("triage", 1..=3)]).unwrap();
+    for is_there in [true, false] {
+        let in_use = backup(&database, &place, true);
+        assert_eq!(matches!(in_use, Err(BackupError::Store(StoreError::InUse { .. }))), is_there, "{in_use:?}");
+        if is_there {
+            drop(other);
+            (other, _) = open(&fixture.path("c.db")).unwrap();
+            take_away(&place);
+            let refused = backup(&database, &place, false);
+            assert!(matches!(refused, Err(BackupError::Occupied { .. })), "{refused:?}");
+        }
+    }
+    drop(other);
+    assert_eq!(last_of(&place), 5);
+    let files = fs::read_dir(fixture.folder.path()).unwrap().map(|entry| entry.unwrap().file_name());
+    assert_eq!(files.filter(|name| name.to_string_lossy().contains("tmp")).count(), 0);
+}
+
+#[test]
+fn a_restore_keeps_a_side_file_whose_database_was_moved_away() {
+    let fixture = Fixture::new();
+    let (database, copy) = (fixture.path("a.db"), fixture.path("b.db"));
+    backup(&database, &copy, false).unwrap();
+    let Fixture { folder, log } = fixture;
+    drop(log);
+    let moved = folder.path().join("moved.db");
+    fs::rename(&database, &moved).unwrap();
+    assert!(matches!(restore(&copy, &database, false), Err(BackupError::Occupied { .. })));
+    // A name of which only the side file is left is taken too.
+    fs::write(folder.path().join("a.db.before-restore-1-wal"), "old").unwrap();
+    let made = restore(&copy, &database, true).unwrap();
+    let kept = folder.path().join("a.db.before-restore-2-wal");
+    assert_eq!(made.kept.as_ref(), Some(&kept));
+    fs::rename(&kept, folder.path().join("moved.db-wal")).unwrap();
+    assert_eq!(last_of(&moved), 5);
+}

@@ -7,7 +7,7 @@ use crate::core::event::{CallCounted, Event, Presence, SessionClosed, Word};
 use crate::core::ids::{NamespaceId, Seq, SessionId, Tick, ToolId, UnixMillis};
 use crate::store::samples::{change, read_all};
 use crate::store::sqlite::{SqliteLog, open};
-use crate::store::{Log, QueryBody, QueryNote, Reader, Unit};
+use crate::store::{Log, QueryBody, QueryNote, Reader, Retention, Unit};
 
 const SECRET: &str = "Klabautermann";
 
@@ -107,4 +107,42 @@ fn a_rewrite_says_when_a_reader_keeps_old_bytes() {
     assert!(matches!(log.rewrite(), Err(StoreError::Busy)));
     reader.execute_batch("COMMIT").unwrap();
     log.rewrite().unwrap();
+}
+
+#[test]
+fn what_was_cut_after_it_was_looked_for_is_erased_all_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut log, reader) = open(&folder.path().join("t.db")).unwrap();
+    fill(&mut log);
+    let mut changed = Vec::new();
+    reader.mentions(&"a".into(), SECRET, Seq(0), &mut |record| changed.push(renamed(record))).unwrap();
+    let everything_goes = Retention { before: Some(UnixMillis(i64::MAX)), max_bytes: None };
+    log.cut(&"a".into(), &everything_goes).unwrap();
+    let begin = log.extents()[&NamespaceId::from("a")].begin;
+    assert!(changed[0].seq < begin, "something that was found is gone");
+    let unit = change("a", 2_001);
+    log.erase(&ErasedSession { session: SECRET.into(), unit, changed, snapshot: b"state".to_vec() }).unwrap();
+    let extent = log.extents()[&NamespaceId::from("a")];
+    let sql = "SELECT sum(octet_length(body)) FROM events WHERE namespace = 1 AND seq >= ?1";
+    let bytes: i64 = log.connection.query_row(sql, [begin.0.cast_signed()], |row| row.get(0)).unwrap();
+    assert_eq!((extent.begin, extent.bytes), (begin, bytes.cast_unsigned()));
+    let looked = reader.mentions(&"a".into(), SECRET, Seq(0), &mut |record| panic!("{record:?} is left")).unwrap();
+    assert_eq!(looked, Seq(2_001));
+}
+
+#[test]
+fn a_rewrite_that_a_kill_came_before_is_owed_after_the_next_start_and_no_longer_once_it_is_done() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.db");
+    let (mut log, reader) = open(&path).unwrap();
+    fill(&mut log);
+    assert!(!log.owes_rewrite());
+    erase_from(&mut log, &reader, "a");
+    drop(log);
+    for owed in [true, false] {
+        let (mut log, _reader) = open(&path).unwrap();
+        assert_eq!(log.owes_rewrite(), owed);
+        log.rewrite().unwrap();
+        assert!(!log.owes_rewrite());
+    }
 }
