@@ -91,7 +91,8 @@ fn no_number_of_names_in_one_text_hides_a_name_in_another() {
     naming.input_schema = Json::from_value(&serde_json::json!({"type": "object", "properties": {"text": parameter}}));
     naming.size_tokens = crate::core::tokens::count(&naming.measured_text());
     let flags = decide(&crib.ns, &naming).warnings;
-    let fields: Vec<&str> = flags.iter().map(|flag| flag.field.as_str()).collect();
+    let named = flags.iter().filter(|flag| flag.code == ViolationCode::NamesAnotherTool);
+    let fields: Vec<&str> = named.map(|flag| flag.field.as_str()).collect();
     assert_eq!(fields.iter().filter(|field| **field == "description").count(), 16);
     assert_eq!(fields.last(), Some(&"input_schema/properties/text/description"));
 }
