@@ -463,3 +463,27 @@ fn a_rewrite_that_finds_no_room_is_told_tried_again_and_stops_nothing_else() {
     fixture.journal.flushed().wait().unwrap();
     assert_eq!((fixture.next(), fixture.next()), (Seen::Dropped, Seen::Rewritten));
 }
+
+#[test]
+fn a_stop_leaves_a_rewrite_to_the_next_start_and_writes_what_stands_behind_it() {
+    let Fixture { journal, thread, will, seen } = Fixture::new();
+    will.hold();
+    let first = journal.push_durable(traffic("a", 1..=1)).unwrap();
+    while seen.recv_timeout(PATIENCE).unwrap() != Seen::Trying {}
+    let rewrite = journal.rewrite();
+    journal.push(traffic("a", 2..=2)).unwrap();
+    let stopping = thread::spawn(move || thread.stop(PATIENCE));
+    let clock = SystemClock::new();
+    // Nothing is taken any more once the stop has begun.
+    while journal.push(traffic("b", 1..=1)).is_ok() {
+        assert!(clock.monotonic() < PATIENCE);
+        thread::yield_now();
+    }
+    will.release();
+    first.wait().unwrap();
+    stopping.join().unwrap().unwrap();
+    assert!(matches!(rewrite.wait(), Err(StoreError::Closed)));
+    let rest: Vec<Seen> = seen.iter().collect();
+    let is_second_written = |seen: &Seen| matches!(seen, Seen::Appended(records) if records.contains(&("a".into(), 2)));
+    assert!(rest.iter().any(is_second_written) && !rest.contains(&Seen::Rewritten), "{rest:?}");
+}

@@ -230,8 +230,12 @@ impl Writer {
         Ok(())
     }
 
-    /// Writes the file anew. Where that is not possible now it is owed, and no reason to write nothing else.
+    /// Writes the file anew. Where that is not possible now it is owed, and no reason to write nothing else. At the end it is
+    /// left to the next start: what stands behind it must come to disk while there is time.
     fn rewrite(&mut self) -> Result<Result<(), StoreError>, StoreError> {
+        if self.shared.lock().ending != Ending::No {
+            return Ok(Err(StoreError::Closed));
+        }
         match self.log.rewrite() {
             Err(why) if !why.is_passing() => Err(why),
             done => {
