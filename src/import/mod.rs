@@ -1,7 +1,7 @@
 //! Reads catalog files: bytes in, definitions out, each ready for the gate.
 //!
 //! A file is cut into tools, then each is read by itself, whatever the shape: the shapes differ by one table
-//! ([`spelling`]). Fills in what a source has no field for and marks it; judges nothing that admission judges. One
+//! (`spelling`). Fills in what a source has no field for and marks it; judges nothing that admission judges. One
 //! unreadable tool does not keep the others out: it is named, with its place and reason. Knows the core only.
 
 mod cut;
