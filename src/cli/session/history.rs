@@ -172,17 +172,15 @@ fn describe_steps(steps: &[StepRecord]) -> String {
         if !cache_break(step).is_empty() {
             events.push(format!("cache broke: {}", cache_break(step)));
         }
-        let mut events = events.into_iter();
-        rows.push(vec![
-            step.step_id.clone(),
-            json::time(step.time.as_ref()),
-            result(step),
-            describe_issued(step),
-            events.next().unwrap_or_default(),
-        ]);
-        for event in events {
-            let mut row = vec![String::new(); 4];
-            row.push(event);
+        let issued = describe_issued(step);
+        // A line for each tool and for each event: sixteen names side by side would push the rest out of sight.
+        for line in 0..issued.len().max(events.len()).max(1) {
+            let mut row = match line {
+                0 => vec![step.step_id.clone(), json::time(step.time.as_ref()), result(step)],
+                _ => vec![String::new(); 3],
+            };
+            row.push(issued.get(line).cloned().unwrap_or_default());
+            row.push(events.get(line).cloned().unwrap_or_default());
             rows.push(row);
         }
     }
@@ -190,7 +188,7 @@ fn describe_steps(steps: &[StepRecord]) -> String {
     table(&columns, rows, "no step was planned")
 }
 
-fn describe_issued(step: &StepRecord) -> String {
+fn describe_issued(step: &StepRecord) -> Vec<String> {
     let mut names = Vec::new();
     for issued in &step.issued {
         match word(issued.origin().as_str_name(), "ORIGIN_").as_str() {
@@ -198,7 +196,7 @@ fn describe_issued(step: &StepRecord) -> String {
             other => names.push(format!("{} ({other})", issued.name)),
         }
     }
-    names.join(", ")
+    names
 }
 
 fn describe_call(call: &CallRecord) -> String {
@@ -232,7 +230,7 @@ mod tests {
         StepRecord {
             step_id: "1.7".to_owned(),
             result: PlanResult::NothingFound.into(),
-            issued: vec![issued],
+            issued: vec![issued.clone(), issued.clone(), issued],
             calls: vec![call("s__a", Verdict::Unspecified, true), call("", Verdict::UnknownTool, false)],
             end: StepEnd::Unspecified.into(),
             ..StepRecord::default()
@@ -240,12 +238,13 @@ mod tests {
     }
 
     #[test]
-    fn step_has_a_line_for_each_call() {
+    fn step_has_a_line_for_each_call_and_each_tool() {
         let text = describe_steps(&[step()]);
         let lines: Vec<&str> = text.lines().collect();
         assert!(lines[1].ends_with("called s__a: absent, unspecified"), "{text}");
         assert!(lines[1].contains("nothing_found  s__a (reissued)"), "{text}");
-        assert_eq!(lines[2].trim(), "called an unknown tool: absent, unknown_tool");
+        assert!(lines[2].ends_with("s__a (reissued)  called an unknown tool: absent, unknown_tool"), "{text}");
+        assert_eq!(lines[3].trim(), "s__a (reissued)");
     }
 
     #[test]
