@@ -167,6 +167,7 @@ fn sum(answer: &ImportToolsResponse) -> String {
     match (changes(answer), sum.is_empty()) {
         (true, _) => sum,
         (false, true) => "nothing to do".to_owned(),
+        (false, false) if counts.refused > 0 => format!("nothing to do: {sum}; --verbose names the refused"),
         (false, false) => format!("nothing to do: {sum}"),
     }
 }
@@ -221,6 +222,9 @@ fn remarks(admission: &Admission, show: &Show<'_>) -> String {
         return String::new();
     }
     let mut text = format!(" [{}", admissions::result(admission));
+    if admission.result() == AdmissionResult::Pending && !admission.warnings.is_empty() {
+        text.push_str(", flagged");
+    }
     if show.is_verbose {
         let warnings: Vec<String> = admission.warnings.iter().map(finding).collect();
         let _ = write!(text, ": {}", warnings.join("; "));

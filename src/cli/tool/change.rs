@@ -5,7 +5,7 @@ use serde_json::json;
 use super::{find, list};
 use crate::cli::remote::new_request_id;
 use crate::cli::{DONE, Shell, json};
-use crate::proto::{ChangeToolRequest, ChangeToolResponse, ToolAction, ToolRecord};
+use crate::proto::{ChangeToolRequest, ChangeToolResponse, MoveCause, ToolAction, ToolRecord, ToolState};
 
 #[derive(clap::Subcommand)]
 pub(super) enum Command {
@@ -15,7 +15,7 @@ pub(super) enum Command {
     /// Take a retired or held tool back
     #[command(after_help = "Example: toolcrib tool restore github/create_gist")]
     Restore(Args),
-    /// Take a tool out as if it had failed
+    /// Take a tool out until it is repaired
     #[command(after_help = "Example: toolcrib tool quarantine github/create_issue --reason \"token expired\"")]
     Quarantine(Args),
     /// Say that a quarantined tool was mended: it goes on probation
@@ -92,6 +92,9 @@ pub(super) fn describe(record: &ToolRecord) -> String {
     let place = list::place(record);
     if !place.is_empty() {
         text.push_str(&format!(", {place}"));
+    }
+    if record.state() == ToolState::Quarantined && record.cause() == MoveCause::QuarantinedByHand {
+        text.push_str(" until `toolcrib tool repair` lets it back in");
     }
     text
 }

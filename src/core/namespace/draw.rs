@@ -79,6 +79,8 @@ impl Namespace {
         reason: &str,
     ) -> ToolMoved {
         let is_quarantine = matches!(new, ToolState::Quarantined | ToolState::Held);
+        // What a person took out, a person lets back in: a backoff knows nothing of why.
+        let ends_by_itself = new == ToolState::Quarantined && cause != MoveCause::QuarantinedByHand;
         ToolMoved {
             tool: tool.clone(),
             old: self.registry.get(tool).map(|entry| entry.state()),
@@ -86,7 +88,7 @@ impl Namespace {
             cause,
             actor: actor.to_owned(),
             reason: reason.to_owned(),
-            until: (new == ToolState::Quarantined).then(|| at.plus_secs(u64::from(self.policy.life.backoff_secs))),
+            until: ends_by_itself.then(|| at.plus_secs(u64::from(self.policy.life.backoff_secs))),
             diagnosis: is_quarantine.then(|| self.diagnose(tool)),
         }
     }

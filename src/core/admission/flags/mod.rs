@@ -153,7 +153,7 @@ fn check_text(field: &str, text: &str, kind: Kind, flags: &mut Vec<Violation>) {
 }
 
 pub(super) fn flag(field: &str, code: Code, description: &str, flags: &mut Vec<Violation>) {
-    let accepted = "admitted, and marked for a person to look at";
+    let accepted = "marked, for a person to look at";
     flags.push(Violation::new(field, code, description, accepted));
 }
 

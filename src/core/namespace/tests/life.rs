@@ -119,6 +119,17 @@ fn a_quarantine_ends_by_time_in_probation_which_is_issuable_and_not_resident() {
 
 /// A pin went before the rule, so that a second failure stranded the tool in every block opened meanwhile.
 #[test]
+fn a_quarantine_by_hand_waits_for_a_hand() {
+    let (mut crib, tool) = (crib(), id_of("weather"));
+    let events = crib.change(&tool, ToolAction::Quarantine).unwrap();
+    assert_eq!(move_in(&events).unwrap().until, None);
+    crib.pass(30 * 24 * 3_600);
+    assert_eq!(crib.state(&tool), ToolState::Quarantined);
+    crib.change(&tool, ToolAction::Repair).unwrap();
+    assert_eq!(crib.state(&tool), ToolState::Probation);
+}
+
+#[test]
 fn a_pinned_tool_on_probation_is_not_resident_and_a_must_have_is() {
     let mut crib = crib();
     let tool = id_of("weather");

@@ -159,7 +159,7 @@ impl Model {
             (ToolAction::Quarantine, Active | Probation) => {
                 self.state = Quarantined;
                 self.quarantined_at.push(now);
-                self.backoff_ends = now + 60_000;
+                self.backoff_ends = i64::MAX;
             }
             (ToolAction::Repair, Quarantined | Held) => self.start(Probation),
             _ => return false,
