@@ -111,7 +111,7 @@ words! {
         Retire = "retire",
         /// Takes it back.
         Restore = "restore",
-        /// Takes it out as if it had failed.
+        /// Takes it out until it is repaired.
         Quarantine = "quarantine",
         /// Says that it was mended.
         Repair = "repair",
