@@ -150,6 +150,7 @@ pub(super) fn piece(piece: &proto::Piece) -> Value {
         "content": String::from_utf8_lossy(&piece.content),
         "tokens": piece.tokens,
         "names": piece.names,
+        "deferred": piece.deferred,
     })
 }
 

@@ -9,10 +9,10 @@ use std::sync::Arc;
 
 use super::event::{Block, Piece, Place, Resident, SessionSpec, StepTokens, ToolState};
 use super::hot_pool::PublishedPool;
-use super::ids::{Alias, Digest, ToolId};
+use super::ids::{Alias, Digest, ToolId, Version};
 use super::policy::Policy;
 use super::registry::{Registry, Tool};
-use super::render::{CALL_TOOL, Form, REQUEST_TOOL, Shown, directory, meta_tools};
+use super::render::{self, CALL_TOOL, Carrier, REQUEST_TOOL, Shown, directory, meta_tools};
 
 /// Why a tool is not in front of a model.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -25,6 +25,8 @@ pub enum Exclusion {
     State(ToolState),
     /// Its name is taken by one of the runtime's own tools.
     NameTaken,
+    /// The provider of the session's format refuses requests that hold its schema.
+    NotRenderable,
 }
 
 /// What a session may see at one place in the log.
@@ -72,11 +74,12 @@ fn exclusion_of(tool: &Tool, spec: &SessionSpec, id: &ToolId) -> Option<Exclusio
     if !tool.state().is_issuable() {
         return Some(Exclusion::State(tool.state()));
     }
-    if tool.current().is_none() {
-        return Some(Exclusion::State(ToolState::Pending));
-    }
+    let Some(current) = tool.current() else { return Some(Exclusion::State(ToolState::Pending)) };
     if is_own(spec, tool.alias()) {
         return Some(Exclusion::NameTaken);
+    }
+    if !current.is_renderable(spec.format) {
+        return Some(Exclusion::NotRenderable);
     }
     None
 }
@@ -107,43 +110,44 @@ pub fn freeze(
     let may_stay = |id: &ToolId| matches!(exclusion(registry, spec, id), None | Some(Exclusion::State(_)));
     residents.extend(keep.iter().filter(|id| may_stay(id)).cloned());
 
-    let form = Form::of_block(spec.format);
     let mut pieces = Vec::new();
     let mut entries = Vec::new();
     let mut tokens = StepTokens::default();
     for id in &residents {
         let Some(shown) = registry.get(id).and_then(|tool| tool.current()) else { continue };
-        let rendered = shown.rendered(form);
-        tokens.resident += rendered.tokens;
-        pieces.push(Piece {
-            place: Place::Tools,
-            content: rendered.text.clone(),
-            tokens: rendered.tokens,
-            names: vec![shown.alias().clone()],
-        });
+        let piece = render::block_piece(spec.format, shown, false);
+        tokens.resident += piece.tokens;
         entries.push(Resident {
             tool: id.clone(),
             version: shown.admitted().version,
             alias: shown.alias().clone(),
-            tokens: rendered.tokens,
+            tokens: piece.tokens,
         });
+        pieces.push(piece);
     }
-    let mut members = BTreeMap::new();
+    let (mut members, mut deferred) = (BTreeMap::new(), BTreeMap::new());
     if !pass_through {
         let meta = meta_tools(spec.format, spec.delivery);
         tokens.meta = meta.iter().map(|piece| piece.tokens).sum();
         pieces.extend(meta);
         let listed = in_order_of_preference(&candidates, &residents, pool);
+        if Carrier::of_session(spec) == Carrier::Reference {
+            let most = policy.session.reference_tools as usize;
+            let (declared, definitions) = defer(spec, &listed, &residents, most);
+            deferred = declared;
+            pieces.extend(definitions);
+        }
         let budget = directory_budget(policy, spec.window);
         let directory = directory::directory(&listed, budget, policy.directory.line_tokens);
         tokens.directory = directory.tokens;
         members = directory.members;
-        pieces.push(Piece {
-            place: Place::System,
-            content: directory.text,
-            tokens: directory.tokens,
-            names: Vec::new(),
-        });
+        pieces.push(render::system_piece(spec.format, directory.text, directory.tokens));
+    }
+    // The last piece: a block with deferred definitions ends with its directory.
+    if spec.mark_cache
+        && let Some(last) = pieces.last_mut()
+    {
+        render::mark_cache(spec.format, last);
     }
     Block {
         digest: digest(&pieces),
@@ -152,9 +156,25 @@ pub fn freeze(
         pieces,
         residents: entries,
         directory: members,
+        deferred,
         pass_through,
         tokens,
     }
+}
+
+/// Writes the definitions that stand deferred in a block: of the tools that are not resident those preferred most, at
+/// most `most`, ordered by name, so that equal sets are equal bytes.
+fn defer(
+    spec: &SessionSpec,
+    preferred: &[&Shown],
+    residents: &BTreeSet<ToolId>,
+    most: usize,
+) -> (BTreeMap<ToolId, Version>, Vec<Piece>) {
+    let id = |shown: &Shown| shown.admitted().definition.id.clone();
+    let others = preferred.iter().filter(|shown| !residents.contains(&id(shown)));
+    let chosen: BTreeMap<ToolId, &Shown> = others.take(most).map(|shown| (id(shown), *shown)).collect();
+    let pieces = chosen.values().map(|shown| render::block_piece(spec.format, shown, true)).collect();
+    (chosen.iter().map(|(id, shown)| (id.clone(), shown.admitted().version)).collect(), pieces)
 }
 
 /// Returns the tokens that the directory may take of a window.

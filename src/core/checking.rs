@@ -178,13 +178,13 @@ impl Checker<'_> {
         let Some(entry) = registry.get(tool) else { return self.refuse_unknown(checked, call.name) };
         match block::exclusion(registry, spec, tool) {
             None => {}
-            Some(Exclusion::State(state)) => {
-                checked.exclusion = Some(Exclusion::State(state));
+            Some(why @ (Exclusion::State(_) | Exclusion::NotRenderable)) => {
+                checked.exclusion = Some(why);
                 let version = entry.current().map(|shown| shown.admitted().version).unwrap_or_default();
                 checked.tool = Some((tool.clone(), version));
                 checked.nearest = recall::alternatives(self.view, self.session, tool);
                 checked.verdict = Verdict::Unavailable;
-                let mut text = format!("{} {}. The call was not run.", call.name, recall::state_in_words(state));
+                let mut text = format!("{} {}. The call was not run.", call.name, recall::exclusion_in_words(why));
                 push_nearest(&mut text, &checked.nearest);
                 return self.refuse(checked, &text, None);
             }
@@ -242,7 +242,7 @@ impl Checker<'_> {
     fn refuse(&self, mut checked: Checked, text: &str, carried: Option<Arc<Shown>>) -> Checked {
         let spec = self.session.spec();
         let list: Vec<&Shown> = carried.iter().map(|shown| &**shown).collect();
-        checked.pieces = render::tool_result(spec.format, spec.delivery, ResultKind::Error, text, &list);
+        checked.pieces = render::tool_result(spec, &checked.call_id, ResultKind::Error, text, &list);
         checked.carried = carried;
         checked
     }

@@ -122,6 +122,7 @@ pub fn fresh_session(view: &View) -> Session {
         parent: None,
         fork_of: None,
         played: false,
+        mark_cache: false,
     };
     let block = Arc::new(view.freeze(&spec));
     let frozen = BlockFrozen {
@@ -259,7 +260,7 @@ impl Explainer<'_> {
 
     fn standing(&self, tool: &ToolId, place: Option<&Place<'_>>) -> Standing {
         let spec = self.session.spec();
-        let form = Form::on_demand(spec.format, spec.delivery);
+        let form = Form::on_demand(spec);
         let fate = self.fate(tool, place);
         let mut standing = Standing {
             name: tool.to_string(),
@@ -354,6 +355,9 @@ impl Explainer<'_> {
             Exclusion::Unknown => "register it".to_owned(),
             Exclusion::NotInPool => "open the session with a pool that allows it".to_owned(),
             Exclusion::NameTaken => "rename it, or the runtime's own tool of that name".to_owned(),
+            Exclusion::NotRenderable => {
+                "rename its parameters: Anthropic takes names of 1 to 64 of A-Za-z0-9_.- and no others".to_owned()
+            }
             Exclusion::State(state) => match state {
                 ToolState::Quarantined | ToolState::Held => {
                     format!("mend it, then: toolcrib tool repair {tool}")

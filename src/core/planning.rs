@@ -165,7 +165,7 @@ pub fn left_out(view: &View, spec: &SessionSpec, ask: &StepAsk<'_>, planned: &St
 pub fn unusable(view: &View, spec: &SessionSpec, query: &Query<'_>) -> Vec<(ToolId, Fate)> {
     let why = |tool: &ToolId| {
         let exclusion = block::exclusion(&view.registry, spec, tool);
-        exclusion.filter(|why| matches!(why, Exclusion::State(_) | Exclusion::NameTaken))
+        exclusion.filter(|why| matches!(why, Exclusion::State(_) | Exclusion::NameTaken | Exclusion::NotRenderable))
     };
     let found = view.index.search(query, &heat(view), &mut |tool| why(tool).is_some(), LEFT_OUT);
     let tools = found.ranked.into_iter().map(|ranked| ranked.tool);
@@ -250,7 +250,7 @@ impl<'a> Choice<'a> {
     /// Starts with nothing taken. A `max_tokens` of 0 leaves the session's budget as it is.
     pub fn new(view: &'a View, session: &'a Session, block: &'a Block, shelf: &'a Shelf, max_tokens: u32) -> Self {
         let spec = session.spec();
-        let form = Form::on_demand(spec.format, spec.delivery);
+        let form = Form::on_demand(spec);
         let cost = |(tool, version): (&ToolId, &Version)| {
             let shown = view.registry.get(tool).and_then(|tool| tool.version_or_current(Some(*version)));
             shown.map_or(0, |shown| form.issue_tokens(shown))
@@ -338,8 +338,7 @@ impl<'a> Choice<'a> {
             if self.is_in_context(tool) || block::exclusion(&self.view.registry, spec, tool).is_some() {
                 continue;
             }
-            let was_shown = self.session.shown_version(tool).is_some();
-            let origin = if is_told && was_shown { Origin::Reissued } else { Origin::CalledAbsent };
+            let origin = if is_told && self.session.was_shown(tool) { Origin::Reissued } else { Origin::CalledAbsent };
             let fate = if self.take(tool, origin, 0.0) { Fate::Owed } else { Fate::OverBudget };
             self.fates.push((tool.clone(), fate));
         }

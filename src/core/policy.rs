@@ -1,14 +1,17 @@
 //! Every tunable of a namespace, already checked, each with its default, range, unit and reason.
 //!
-//! Read at the next call: nothing is copied out of a policy and kept. Knows nothing above it. Add a tunable in three
+//! Read at the next call: nothing is copied out of a policy and kept. Knows the words of the log and nothing else. Add a tunable in three
 //! places: the struct, its default, and its line in [`KEYS`] (`policy/keys.rs`).
 
+mod deliveries;
 mod keys;
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+pub use deliveries::Deliveries;
 pub use keys::{KEYS, Key};
 
 /// How the hot pool is chosen. A closed set; more exist in replay only.
@@ -127,6 +130,24 @@ pub struct SessionPolicy {
     pub pass_through_tools: u32,
     /// Tools that fit in this share of the window are sent whole.
     pub pass_through_share: f64,
+    /// Which delivery each model takes; `None` for what this build knows of models, so that a later one may know more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub deliveries: Option<Deliveries>,
+    /// Most definitions that stand deferred in a block.
+    #[serde(default = "default_reference_tools")]
+    pub reference_tools: u32,
+}
+
+impl SessionPolicy {
+    /// Returns the table of models.
+    pub fn deliveries(&self) -> Cow<'_, Deliveries> {
+        self.deliveries.as_ref().map_or_else(|| Cow::Owned(Deliveries::default()), Cow::Borrowed)
+    }
+}
+
+/// They are uploaded with every request: 500 are about half a megabyte.
+fn default_reference_tools() -> u32 {
+    500
 }
 
 /// The directory.
@@ -245,6 +266,8 @@ impl Default for Policy {
                 max_open: 10_000,
                 pass_through_tools: 10,
                 pass_through_share: 0.10,
+                deliveries: None,
+                reference_tools: default_reference_tools(),
             },
             directory: DirectoryPolicy { share: 0.10, max_tokens: 8_000, line_tokens: 45 },
             admission: AdmissionPolicy {

@@ -120,7 +120,8 @@ impl Recall<'_> {
             }
         };
         let tools: Vec<ToolId> = tools.into_iter().filter(|tool| visible(tool)).collect();
-        let usable: Vec<&ToolId> = tools.iter().filter(|tool| self.view.registry.is_issuable(tool)).collect();
+        let usable: Vec<&ToolId> =
+            tools.iter().filter(|tool| block::exclusion(&self.view.registry, spec, tool).is_none()).collect();
         match (usable.as_slice(), tools.first()) {
             ([], None) => None,
             ([], Some(first)) => {
@@ -208,8 +209,10 @@ impl Recall<'_> {
         let mut said = Vec::new();
         for (tool, fate) in &left_out {
             // A name that the runtime took for a tool of its own means that one to the model.
-            if let (Some(alias), Fate::Excluded(Exclusion::State(state))) = (self.view.alias(tool), fate) {
-                said.push(format!("{alias} {}", state_in_words(*state)));
+            if let (Some(alias), Fate::Excluded(why)) = (self.view.alias(tool), fate)
+                && *why != Exclusion::NameTaken
+            {
+                said.push(format!("{alias} {}", exclusion_in_words(*why)));
             }
         }
         let mut text = String::from("No tool that can be used now fits.");
@@ -227,10 +230,11 @@ impl Recall<'_> {
         let result =
             if entry.state() == ToolState::Retired { RequestResult::Retired } else { RequestResult::Unavailable };
         let name = if entry.current().is_some() { entry.alias().as_str() } else { asked };
-        let mut text = format!("{name} {}.", state_in_words(entry.state()));
+        let why = block::exclusion(&self.view.registry, self.session.spec(), tool);
+        let why = why.unwrap_or(Exclusion::State(entry.state()));
+        let mut text = format!("{name} {}.", exclusion_in_words(why));
         push_nearest(&mut text, &nearest);
-        let exclusion = Some(Exclusion::State(entry.state()));
-        Answer { exclusion, nearest, ..self.plain(result, ResultKind::Error, text) }
+        Answer { exclusion: Some(why), nearest, ..self.plain(result, ResultKind::Error, text) }
     }
 
     fn not_found(&self, asked: &str) -> Answer {
@@ -264,6 +268,17 @@ pub fn alternatives(view: &View, session: &Session, tool: &ToolId) -> Vec<Alias>
     let query = Query { user: about, model: "", goal: "" };
     let found = planning::search(view, session.spec(), &query, NEAREST);
     found.ranked.iter().filter_map(|ranked| view.alias(&ranked.tool).cloned()).collect()
+}
+
+/// Says in words why a tool is not given.
+pub fn exclusion_in_words(why: Exclusion) -> &'static str {
+    match why {
+        Exclusion::State(state) => state_in_words(state),
+        Exclusion::NotRenderable => "cannot be shown to this model: its provider refuses the names of its parameters",
+        Exclusion::Unknown => "is not registered",
+        Exclusion::NotInPool => "is not in the session's pool",
+        Exclusion::NameTaken => "has the name of one of the runtime's own tools",
+    }
 }
 
 /// Says in words why a tool in a state is not given.

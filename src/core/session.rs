@@ -256,8 +256,14 @@ impl Session {
 
     /// Returns the version of a tool that this session was last shown, in the block or on demand.
     pub fn shown_version(&self, tool: &ToolId) -> Option<Version> {
-        let resident = self.block.as_ref().and_then(|block| block.resident_version(tool));
-        resident.or_else(|| self.shown.get(tool).copied())
+        let declared = self.block.as_ref().and_then(|block| block.declared_version(tool));
+        declared.or_else(|| self.shown.get(tool).copied())
+    }
+
+    /// Returns whether the model ever had a tool's definition in front of it; one that stands deferred it has not.
+    pub fn was_shown(&self, tool: &ToolId) -> bool {
+        let is_resident = self.block.as_ref().is_some_and(|block| block.resident_version(tool).is_some());
+        is_resident || self.shown.contains_key(tool)
     }
 
     /// Returns the tools of the session's last `n_calls` calls, the latest first, each once.

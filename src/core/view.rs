@@ -40,7 +40,7 @@ impl View {
     /// Writes the pieces that carry what a step issued.
     pub fn pieces(&self, spec: &SessionSpec, issued: &[Issue]) -> Vec<Piece> {
         let shown: Vec<&Shown> = issued.iter().filter_map(|issue| self.shown(issue).map(|shown| &**shown)).collect();
-        render::issued_pieces(spec.format, spec.delivery, &shown)
+        render::issued_pieces(spec, &shown)
     }
 
     /// Returns the tools behind names that a runtime says are present; unknown names are ignored.

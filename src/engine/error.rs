@@ -19,6 +19,8 @@ pub enum EngineError {
     SessionEnded(SessionId),
     /// The id is taken by a session opened with other values.
     SessionDiffers(SessionId),
+    /// The session that it is to copy is of another format or delivery.
+    ForkDiffers(SessionId),
     /// As many sessions are open as the policy allows.
     TooManySessions(u32),
     /// The core refused it.

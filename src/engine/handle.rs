@@ -119,9 +119,15 @@ impl Handle {
         self.ask(|reply| Message::Policy(set, version, reply)).await
     }
 
-    /// Opens a session, or returns the open one. A window of 0 is the namespace's default.
-    pub async fn open_session(&self, id: SessionId, spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
-        self.ask(|reply| Message::Open(id, spec, reply)).await
+    /// Opens a session, or returns the open one. A window of 0 is the namespace's default; where `chooses_delivery`, the
+    /// delivery is that of the session's model.
+    pub async fn open_session(
+        &self,
+        id: SessionId,
+        spec: Arc<SessionSpec>,
+        chooses_delivery: bool,
+    ) -> Result<OpenedSession, EngineError> {
+        self.ask(|reply| Message::Open { id, spec, chooses_delivery, reply }).await
     }
 
     /// Takes a session's pending changes. A `generation` of 0 does not ask what the runtime holds.

@@ -44,7 +44,16 @@ pub enum Message {
     /// Set values of the policy.
     Policy(PolicySet, u64, Reply<u64>),
     /// Open a session.
-    Open(SessionId, Arc<SessionSpec>, Reply<OpenedSession>),
+    Open {
+        /// Its id.
+        id: SessionId,
+        /// What the runtime asked for.
+        spec: Arc<SessionSpec>,
+        /// Whether it left the delivery to the daemon.
+        chooses_delivery: bool,
+        /// Who waits.
+        reply: Reply<OpenedSession>,
+    },
     /// Take a session's pending changes.
     Refresh(SessionId, Generation, BTreeSet<ToolId>, Reply<OpenedSession>),
     /// Close a session.

@@ -248,7 +248,11 @@ impl Handle {
             }
             let shown: Vec<&Shown> =
                 answer.issued.iter().filter_map(|issue| view.shown(issue).map(|shown| &**shown)).collect();
-            let pieces = render::tool_result(spec.format, spec.delivery, answer.kind, &answer.text, &shown);
+            let is_declared = |shown: &Shown| {
+                let admitted = shown.admitted();
+                block.deferred.get(&admitted.definition.id) == Some(&admitted.version)
+            };
+            let pieces = render::recall_result(&spec, call, answer.kind, &answer.text, &shown, is_declared);
             let took = self.clock().monotonic().saturating_sub(started);
             Ok(Recalled { spec, pieces, answer, view: view.clone(), took })
         })

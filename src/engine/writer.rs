@@ -96,8 +96,8 @@ impl Writer {
                     let answer = events.and_then(|events| self.commit(at, events));
                     let _ = reply.send(answer.map(|()| self.namespace.policy_version()));
                 }
-                Message::Open(session, spec, reply) => {
-                    let answer = self.open(session, spec);
+                Message::Open { id, spec, chooses_delivery, reply } => {
+                    let answer = self.open(id, spec, chooses_delivery);
                     let _ = reply.send(answer);
                 }
                 Message::Refresh(session, generation, keep, reply) => {
@@ -259,15 +259,29 @@ impl Writer {
         Ok(registered)
     }
 
-    fn open(&mut self, id: SessionId, mut spec: Arc<SessionSpec>) -> Result<OpenedSession, EngineError> {
+    fn open(
+        &mut self,
+        id: SessionId,
+        mut spec: Arc<SessionSpec>,
+        chooses_delivery: bool,
+    ) -> Result<OpenedSession, EngineError> {
         if self.erasing.contains(&id) {
             return Err(EngineError::Overloaded);
         }
         let known = self.namespace.session(&id).filter(|session| session.ended().is_none());
+        let original = spec.fork_of.clone().and_then(|original| self.namespace.session(&original));
+        let original = original.filter(|session| session.ended().is_none());
+        // What policy decides may be another by now; whoever opens again means what was decided the first time. A copied
+        // context goes on with the block that it has.
+        let policy = &self.namespace.policy().session;
         if spec.window == 0 {
-            let default = self.namespace.policy().session.default_window;
-            // The default may be another by now; whoever opens again means the window of the first time.
-            Arc::make_mut(&mut spec).window = known.map_or(default, |session| session.spec().window);
+            let window = known.map_or(policy.default_window, |session| session.spec().window);
+            Arc::make_mut(&mut spec).window = window;
+        }
+        if chooses_delivery {
+            let choice = || policy.deliveries().choose(spec.format, &spec.model);
+            let delivery = known.or(original).map_or_else(choice, |session| session.spec().delivery);
+            Arc::make_mut(&mut spec).delivery = delivery;
         }
         if let Some(session) = known {
             if !asks_the_same(session.spec(), &spec) {
@@ -276,10 +290,11 @@ impl Writer {
             let durable = self.flushed();
             return opened(session, true, Vec::new(), durable).ok_or(EngineError::UnknownSession(id));
         }
-        if let Some(original) = &spec.fork_of
-            && self.namespace.session(original).is_none_or(|session| session.ended().is_some())
-        {
-            return Err(EngineError::UnknownSession(original.clone()));
+        if let Some(id) = &spec.fork_of {
+            let Some(original) = original else { return Err(EngineError::UnknownSession(id.clone())) };
+            if !is_written_alike(original.spec(), &spec) {
+                return Err(EngineError::ForkDiffers(id.clone()));
+            }
         }
         let most = self.namespace.policy().session.max_open;
         if self.namespace.n_open() >= most as usize {
@@ -474,6 +489,12 @@ fn asks_the_same(open: &SessionSpec, asked: &SessionSpec) -> bool {
         }
     }
     open == *asked
+}
+
+/// Tells whether two sessions have blocks of the same kind, so that one can be given the other's.
+fn is_written_alike(one: &SessionSpec, other: &SessionSpec) -> bool {
+    let kind = |spec: &SessionSpec| (spec.format, spec.delivery, spec.mark_cache);
+    kind(one) == kind(other)
 }
 
 fn opened(session: &Session, resumed: bool, taken: Vec<PendingChange>, durable: Durable) -> Option<OpenedSession> {

@@ -11,7 +11,7 @@ use crate::core::ids::{Alias, Generation, NamespaceId, SessionId, ToolId, UnixMi
 use crate::core::narrowing::Listing;
 use crate::core::planning::Fate;
 use crate::core::policy::Policy;
-use crate::core::recall::state_in_words;
+use crate::core::recall::{exclusion_in_words, state_in_words};
 use crate::core::render::Form;
 use crate::core::session::Session;
 use crate::core::tokens::TOKENIZER;
@@ -110,6 +110,7 @@ pub fn piece(piece: &Piece) -> proto::Piece {
         content: Bytes::from(piece.content.clone()),
         tokens: piece.tokens,
         names: names(&piece.names),
+        deferred: piece.deferred,
     }
 }
 
@@ -149,7 +150,7 @@ pub fn tokens(tokens: &StepTokens) -> proto::Tokens {
 
 /// Writes what was issued as offers.
 pub fn offers(view: &View, spec: &SessionSpec, issued: &[Issue]) -> Vec<proto::Offer> {
-    let form = Form::on_demand(spec.format, spec.delivery);
+    let form = Form::on_demand(spec);
     let mut offers = Vec::new();
     for issue in issued {
         let Some(shown) = view.shown(issue) else { continue };
@@ -220,6 +221,7 @@ pub fn reason(exclusion: Exclusion) -> proto::Reason {
         Exclusion::Unknown => proto::Reason::Unknown,
         Exclusion::NotInPool => proto::Reason::NotInPool,
         Exclusion::NameTaken => proto::Reason::NameTaken,
+        Exclusion::NotRenderable => proto::Reason::NotRenderable,
         Exclusion::State(ToolState::Quarantined) => proto::Reason::Quarantined,
         Exclusion::State(ToolState::Held) => proto::Reason::Held,
         Exclusion::State(ToolState::Pending) => proto::Reason::Pending,
@@ -233,15 +235,6 @@ pub fn reason(exclusion: Exclusion) -> proto::Reason {
 pub fn exclusion(name: &str, exclusion: Exclusion) -> proto::Exclusion {
     let detail = exclusion_in_words(exclusion).into();
     proto::Exclusion { name: name.into(), reason: reason(exclusion).into(), detail }
-}
-
-fn exclusion_in_words(exclusion: Exclusion) -> &'static str {
-    match exclusion {
-        Exclusion::Unknown => "no such tool is registered",
-        Exclusion::NotInPool => "not in the session's pool",
-        Exclusion::NameTaken => "its name is one of the runtime's own tools",
-        Exclusion::State(state) => state_in_words(state),
-    }
 }
 
 /// Writes what became of a tool that is not issued, where it is named as left out.

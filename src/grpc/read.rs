@@ -6,7 +6,7 @@ use super::convert::{self, step_id};
 use super::status::Fields;
 use super::words;
 use crate::core::block::{self, Exclusion};
-use crate::core::event::{Ending, Judge, Judgement, OwnTool, SessionSpec, StepEnd, Verdict};
+use crate::core::event::{Delivery, Ending, Format, Judge, Judgement, OwnTool, SessionSpec, StepEnd, Verdict, Word};
 use crate::core::ids::{Alias, CallId, Selector, StepId, ToolId};
 use crate::core::retrieval::Query;
 use crate::core::view::View;
@@ -33,6 +33,20 @@ pub fn own_tools(list: &[proto::OwnTool], fields: &mut Fields) -> Vec<OwnTool> {
         own.push(OwnTool { name: Alias::from(tool.name.as_str()), tokens: tool.tokens });
     }
     own
+}
+
+/// Reads how on-demand definitions are to arrive; `None` where that is left to the daemon.
+pub fn delivery(number: i32, format: Option<Format>, fields: &mut Fields) -> Option<Delivery> {
+    let delivery = words::delivery(number);
+    let can_carry = |delivery: &Delivery| format.is_none_or(|format| format.carries(*delivery));
+    let is_read = number == 0 || delivery.is_some_and(|delivery| can_carry(&delivery));
+    if !is_read {
+        let carried = Delivery::ALL.iter().filter(|delivery| can_carry(delivery)).map(|delivery| delivery.as_str());
+        let carried: Vec<&str> = carried.collect();
+        let of_format = format.map_or(String::new(), |format| format!(" in the format {}", format.as_str()));
+        fields.refuse("delivery", format!("must be left out or one of {}{of_format}", carried.join(", ")));
+    }
+    delivery
 }
 
 /// Reads which tools a pool takes in or leaves out.

@@ -20,7 +20,7 @@ use crate::core::event::{Block, Delivery, Format, Origin, PoolSpec, SessionSpec,
 use crate::core::ids::{Alias, CallId, Generation, SessionId, UnixMillis};
 use crate::core::planning::StepAsk;
 use crate::core::recall::Ask;
-use crate::core::render::Form;
+use crate::core::render::{self, Form};
 use crate::core::session::Session;
 use crate::engine::steps::{Reported, SessionStatus};
 use crate::engine::{EngineError, Handle};
@@ -136,12 +136,7 @@ impl Api {
         };
         let format = words::format(request.format);
         fields.require(format.is_some(), "format", format!("must be one of {}", convert::words::<Format>()));
-        let delivery = match request.delivery {
-            // A model that the daemon does not know gets the delivery that works everywhere and keeps its cache.
-            0 => Some(Delivery::Invoke),
-            number => words::delivery(number),
-        };
-        fields.require(delivery.is_some(), "delivery", format!("must be one of {}", convert::words::<Delivery>()));
+        let delivery = read::delivery(request.delivery, format, &mut fields);
         let own_tools = own_tools(&request.own_tools, &mut fields);
         let pool = request.pool.unwrap_or_default();
         let allow = selectors(&pool.allow, "pool.allow", &mut fields);
@@ -160,6 +155,7 @@ impl Api {
         let spec = Arc::new(SessionSpec {
             format: format.unwrap_or(Format::Mcp),
             delivery: delivery.unwrap_or(Delivery::Invoke),
+            mark_cache: request.mark_cache,
             model: model.to_owned(),
             window: request.context_window,
             pool: PoolSpec { allow, deny, must_have },
@@ -170,15 +166,15 @@ impl Api {
             fork_of,
             played: request.played,
         });
-        let opened = handle.open_session(id, spec.clone()).await.inspect_err(|error| {
+        let opened = handle.open_session(id, spec, delivery.is_none()).await.inspect_err(|error| {
             if matches!(error, EngineError::TooManySessions(_)) {
                 self.metrics.shed(Shed::Sessions);
             }
         })?;
-        let view = handle.view();
-        excluded.extend(selecting_nothing(&view, &spec));
+        let (view, spec) = (handle.view(), opened.session.spec());
+        excluded.extend(selecting_nothing(&view, spec));
         for tool in &spec.pool.must_have {
-            if let Some(why) = block::exclusion(&view.registry, &spec, tool) {
+            if let Some(why) = block::exclusion(&view.registry, spec, tool) {
                 excluded.push(convert::exclusion(&tool.to_string(), why));
             }
         }
@@ -193,6 +189,7 @@ impl Api {
             expire_time: Some(convert::expire_time(&opened.session, &view.policy)),
             excluded,
             durable,
+            betas: render::betas(spec).iter().map(|beta| (*beta).to_owned()).collect(),
         })
     }
 
@@ -482,7 +479,7 @@ async fn ended(
 /// Writes what was issued and is taken to be present.
 fn present_offers(status: &SessionStatus) -> Vec<proto::Offer> {
     let spec = status.session.spec();
-    let form = Form::on_demand(spec.format, spec.delivery);
+    let form = Form::on_demand(spec);
     let mut present = Vec::new();
     for (tool, version) in &status.present {
         let Some(entry) = status.view.registry.get(tool) else { continue };
@@ -525,7 +522,7 @@ fn fits_reply(block: &Block) -> bool {
 }
 
 fn checked_call(spec: &SessionSpec, checked: &Checked) -> proto::CheckedCall {
-    let form = Form::on_demand(spec.format, spec.delivery);
+    let form = Form::on_demand(spec);
     let issued = checked.carried.iter().map(|shown| proto::Offer {
         name: shown.alias().to_string(),
         tool: Some(convert::tool_ref(&shown.admitted().definition.id, shown.admitted().version)),

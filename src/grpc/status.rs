@@ -151,6 +151,13 @@ impl From<EngineError> for Status {
                 ErrorReason::SessionDiffers,
                 format!("session {id} is open with other values; use another id, or close it first"),
             ),
+            EngineError::ForkDiffers(id) => {
+                let wanted =
+                    format!("must be a session of the same format, delivery and mark_cache, which {id} is not");
+                let violation = FieldViolation::new("fork_of", &wanted);
+                let details = ErrorDetails::with_bad_request(vec![violation]);
+                status(Code::InvalidArgument, ErrorReason::InvalidField, format!("fork_of: {wanted}"), details)
+            }
             EngineError::TooManySessions(most) => {
                 let details = ErrorDetails::with_retry_info(Some(RETRY_SOON));
                 let message = format!("{most} sessions are open; close some, or raise the policy session.max_open");

@@ -49,8 +49,8 @@ same_words!(event::ToolState => proto::ToolState as tool_state {
 same_words!(event::ToolAction => proto::ToolAction as tool_action {
     Retire, Restore, Quarantine, Repair, Pin, Unpin, Approve, AcceptFlags
 });
-same_words!(event::Format => proto::Format as format { Mcp, OpenaiChat });
-same_words!(event::Delivery => proto::Delivery as delivery { Invoke, Tools });
+same_words!(event::Format => proto::Format as format { Mcp, OpenaiChat, OpenaiResponses, Anthropic });
+same_words!(event::Delivery => proto::Delivery as delivery { Append, Reference, Invoke, Tools });
 same_words!(event::Verdict => proto::Verdict as verdict {
     Right, WrongTool, UnknownTool, Unavailable, InvalidArguments, Unjudged
 });

@@ -117,6 +117,7 @@ impl FrozenReplay {
             parent: None,
             fork_of: None,
             played: true,
+            mark_cache: false,
         };
         let mut replay = Self {
             namespace: Namespace::new(NamespaceId::new(REPLAY)),

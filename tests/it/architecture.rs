@@ -45,7 +45,7 @@ const NOT_IN_THE_CORE: &[&str] =
 
 /// The words, which know nothing that decides.
 const CORE_WORDS: &[(&str, &[&str])] =
-    &[("ids", &[]), ("definition", &["ids"]), ("policy", &[]), ("event", &["ids", "definition"])];
+    &[("ids", &[]), ("definition", &["ids"]), ("policy", &["event"]), ("event", &["ids", "definition"])];
 
 fn sources() -> Vec<(PathBuf, String)> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");

@@ -206,7 +206,7 @@ fn explain_says_in_its_first_line_why_a_tool_is_not_issued() {
     let unknown = daemon.run("explain --query read --tool raed_file");
     assert_eq!(unknown.status.code(), Some(1));
     let text = String::from_utf8(unknown.stdout).expect("text");
-    assert!(text.starts_with("raed_file is not issued: unknown: no such tool is registered.\n"), "{text}");
+    assert!(text.starts_with("raed_file is not issued: unknown: is not registered.\n"), "{text}");
     assert!(text.contains("Nearest: fs__read_file"), "{text}");
     assert_eq!(daemon.stop(), Some(0));
 }

@@ -70,7 +70,8 @@ pub(in crate::cli) fn describe_pieces(pieces: &[Piece]) -> String {
     for piece in pieces {
         let place = word(piece.place().as_str_name(), "PLACE_");
         let content = String::from_utf8_lossy(&piece.content);
-        let _ = write!(text, "\n--- {place}, {} tokens\n{}\n", count(piece.tokens), content.trim_end());
+        let cost = if piece.deferred { "deferred".to_owned() } else { format!("{} tokens", count(piece.tokens)) };
+        let _ = write!(text, "\n--- {place}, {cost}\n{}\n", content.trim_end());
     }
     text
 }

@@ -28,10 +28,10 @@ pub(in crate::cli) struct Opening {
     /// Format of everything rendered
     #[arg(long, value_enum, default_value = "mcp")]
     format: FormatName,
-    /// How on-demand definitions arrive; the daemon chooses where it is left out
+    /// How on-demand definitions arrive; the daemon chooses by the model where it is left out
     #[arg(long, value_enum)]
     delivery: Option<DeliveryName>,
-    /// The model, as the provider names it
+    /// The model, as the provider names it; it decides the delivery where that is left out
     #[arg(long, default_value = "", hide_default_value = true)]
     model: String,
     /// Context window in tokens; the namespace's default where it is left out
@@ -46,6 +46,9 @@ pub(in crate::cli) struct Opening {
     /// Tools that are always in the block
     #[arg(long, value_delimiter = ',', value_name = "TOOL")]
     must_have: Vec<String>,
+    /// Write a cache breakpoint into the block (Anthropic)
+    #[arg(long)]
+    mark_cache: bool,
     /// Names of the runtime's own tools
     #[arg(long, value_delimiter = ',', value_name = "NAME")]
     own: Vec<String>,
@@ -57,10 +60,18 @@ enum FormatName {
     Mcp,
     /// OpenAI Chat Completions
     OpenaiChat,
+    /// OpenAI Responses
+    OpenaiResponses,
+    /// Anthropic Messages
+    Anthropic,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum DeliveryName {
+    /// As an item appended to the conversation (Anthropic, OpenAI Responses)
+    Append,
+    /// Deferred in the tools array, and referred to (Anthropic)
+    Reference,
     /// As text; calls go through the meta tool `call_tool`
     Invoke,
     /// The tools array is rebuilt
@@ -73,9 +84,13 @@ impl Opening {
         let format = match self.format {
             FormatName::Mcp => Format::Mcp,
             FormatName::OpenaiChat => Format::OpenaiChat,
+            FormatName::OpenaiResponses => Format::OpenaiResponses,
+            FormatName::Anthropic => Format::Anthropic,
         };
         let delivery = match self.delivery {
             None => Delivery::Unspecified,
+            Some(DeliveryName::Append) => Delivery::Append,
+            Some(DeliveryName::Reference) => Delivery::Reference,
             Some(DeliveryName::Invoke) => Delivery::Invoke,
             Some(DeliveryName::Tools) => Delivery::Tools,
         };
@@ -90,6 +105,7 @@ impl Opening {
             context_window: self.window,
             pool: Some(pool),
             own_tools,
+            mark_cache: self.mark_cache,
             ..OpenSessionRequest::default()
         }
     }
@@ -105,6 +121,7 @@ pub(super) async fn run(args: Args, shell: &Shell) -> anyhow::Result<u8> {
         "block": opened.block.as_ref().map(json::block),
         "resumed": opened.resumed,
         "delivery": word(opened.delivery().as_str_name(), "DELIVERY_"),
+        "betas": opened.betas,
         "expire_time": json::time(opened.expire_time.as_ref()),
         "excluded": json::list(&opened.excluded, json::exclusion),
         "durable": opened.durable,
@@ -118,6 +135,7 @@ fn describe(opened: &OpenSessionResponse, with_pieces: bool) -> String {
     let mut text = facts(&[
         ("session", format!("{}{was_open}", opened.session_id)),
         ("delivery", word(opened.delivery().as_str_name(), "DELIVERY_")),
+        ("betas", if opened.betas.is_empty() { "none".to_owned() } else { opened.betas.join(", ") }),
         ("ends", json::time(opened.expire_time.as_ref())),
     ]);
     for exclusion in &opened.excluded {

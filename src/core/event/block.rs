@@ -26,12 +26,22 @@ pub enum Place {
 pub struct Piece {
     /// Where it goes.
     pub place: Place,
-    /// JSON in the session's format, or plain text for the system prompt.
+    /// JSON in the session's format; for the system prompt plain text, but for Anthropic's, which is JSON too.
     pub content: String,
-    /// Its cost.
+    /// Its cost; 0 for a deferred definition.
     pub tokens: u32,
-    /// Names it makes callable.
+    /// Names it makes callable; none for a deferred definition.
     pub names: Vec<Alias>,
+    /// Whether it is a definition that the model sees only once it is referred to.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub deferred: bool,
+}
+
+impl Piece {
+    /// Makes a piece that is not deferred.
+    pub fn new(place: Place, content: String, tokens: u32, names: Vec<Alias>) -> Self {
+        Self { place, content, tokens, names, deferred: false }
+    }
 }
 
 /// A tool whose whole definition stands in a block.
@@ -60,6 +70,9 @@ pub struct Block {
     pub residents: Vec<Resident>,
     /// The tools that have a line of their own in its directory, with the version shown.
     pub directory: BTreeMap<ToolId, Version>,
+    /// The tools whose definitions stand in it deferred, with the version; none unless the delivery is by reference.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub deferred: BTreeMap<ToolId, Version>,
     /// Whether all candidates are resident and nothing is retrieved.
     pub pass_through: bool,
     /// Index of the piece after which a cache breakpoint belongs.
@@ -73,6 +86,11 @@ impl Block {
     /// everything, that is what it costs; elsewhere the measured size stands, which is a little less than as rendered.
     pub fn cost_of_everything(&self, candidates_tokens: u32) -> u32 {
         if self.pass_through { self.tokens.resident } else { candidates_tokens }
+    }
+
+    /// Returns the version of a tool whose definition stands in the tools array, deferred or not.
+    pub fn declared_version(&self, tool: &ToolId) -> Option<Version> {
+        self.resident_version(tool).or_else(|| self.deferred.get(tool).copied())
     }
 
     /// Returns the version of a resident tool, or `None` if it is not resident.

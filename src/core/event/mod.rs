@@ -209,6 +209,9 @@ pub struct SessionSpec {
     /// The session plays recorded traffic with made arguments: no call of it is judged.
     #[serde(default)]
     pub played: bool,
+    /// A cache breakpoint is written into the block.
+    #[serde(default)]
+    pub mark_cache: bool,
 }
 
 /// A runtime opened a session.

@@ -374,12 +374,32 @@ words! {
         Mcp = "mcp",
         /// OpenAI Chat Completions.
         OpenaiChat = "openai_chat",
+        /// OpenAI Responses.
+        OpenaiResponses = "openai_responses",
+        /// Anthropic Messages.
+        Anthropic = "anthropic",
+    }
+}
+
+impl Format {
+    /// Returns whether requests of this format have what a delivery needs. Whether the model takes it is another
+    /// question.
+    pub fn carries(self, delivery: Delivery) -> bool {
+        match delivery {
+            Delivery::Append => matches!(self, Self::OpenaiResponses | Self::Anthropic),
+            Delivery::Reference => self == Self::Anthropic,
+            Delivery::Invoke | Delivery::Tools => true,
+        }
     }
 }
 
 words! {
     /// How a definition that is not in the block reaches the model.
     Delivery {
+        /// An item of the provider's own, appended to the conversation, carries it.
+        Append = "append",
+        /// It stands deferred in the tools array, and a tool result refers to it.
+        Reference = "reference",
         /// As text; the call goes through the frozen meta tool `call_tool`.
         Invoke = "invoke",
         /// The tools array is rebuilt, which breaks the provider's prompt cache.

@@ -1,7 +1,7 @@
 //! The tunables one by one: name, what is accepted, unit, and the reason for the default. `policy get` and the reference
 //! are made from these lines.
 
-use super::Policy;
+use super::{Deliveries, Policy};
 
 /// One tunable: how it is named, what it may be, why its default is what it is, and how it is read and written.
 pub struct Key {
@@ -184,6 +184,28 @@ pub const KEYS: &[Key] = &[
         "0.0..=1.0",
         "share of the window",
         "Tools that fit in this share are sent whole: the directory might take as much."
+    ),
+    Key {
+        name: "session.deliveries",
+        accepts: "prefix=append|reference|invoke|tools, 1..=128 of them, separated by commas",
+        unit: "deliveries by the beginning of a model's name",
+        reason: "How definitions reach a model whose runtime leaves that open; the longest prefix decides, others get invoke.",
+        get: |policy| policy.session.deliveries().to_string(),
+        set: |policy, text| {
+            let table = text.parse::<Deliveries>();
+            if let Ok(table) = &table {
+                policy.session.deliveries = (*table != Deliveries::default()).then(|| table.clone());
+            }
+            table.is_ok()
+        },
+    },
+    number!(
+        "session.reference_tools",
+        session.reference_tools,
+        1..=5_000,
+        "1..=5000",
+        "tools",
+        "Most definitions that stand deferred in a block; they cost no context, but are uploaded with every request."
     ),
     number!(
         "directory.share",

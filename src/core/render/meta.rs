@@ -4,7 +4,7 @@
 use super::super::event::{Delivery, Format, Piece, Place};
 use super::super::ids::Alias;
 use super::super::tokens;
-use super::{Form, tool_object};
+use super::{Carrier, wire};
 
 /// Name of the meta tool by which the model asks for a tool.
 pub const REQUEST_TOOL: &str = "request_tool";
@@ -25,17 +25,18 @@ const CALL_SCHEMA: &str = r#"{"type":"object","properties":{"name":{"type":"stri
 
 /// Writes the meta tools of a delivery, in a fixed order.
 pub fn meta_tools(format: Format, delivery: Delivery) -> Vec<Piece> {
-    let request = (REQUEST_TOOL, REQUEST_DESCRIPTION, REQUEST_SCHEMA);
-    let call = (CALL_TOOL, CALL_DESCRIPTION, CALL_SCHEMA);
-    let tools = match delivery {
-        Delivery::Invoke => vec![request, call],
-        Delivery::Tools => vec![request],
+    let carrier = Carrier::of(format, delivery);
+    let request = match carrier {
+        Carrier::Items => wire::tool_search(REQUEST_DESCRIPTION, REQUEST_SCHEMA),
+        _ => wire::tool(format, REQUEST_TOOL, REQUEST_DESCRIPTION, REQUEST_SCHEMA),
     };
-    tools
-        .into_iter()
-        .map(|(name, description, schema)| {
-            let content = tool_object(Form::of_block(format), name, description, schema);
-            Piece { place: Place::Tools, tokens: tokens::count(&content), content, names: vec![Alias::from(name)] }
-        })
-        .collect()
+    let mut tools = vec![(REQUEST_TOOL, request)];
+    if carrier.brings_text() {
+        tools.push((CALL_TOOL, wire::tool(format, CALL_TOOL, CALL_DESCRIPTION, CALL_SCHEMA)));
+    }
+    let piece = |(name, content): (&str, String)| {
+        let tokens = tokens::count(&content);
+        Piece::new(Place::Tools, content, tokens, vec![Alias::from(name)])
+    };
+    tools.into_iter().map(piece).collect()
 }

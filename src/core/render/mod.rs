@@ -4,17 +4,19 @@
 //! text for ever, because a provider's prompt cache hangs on it. Schemas are spliced in as registered, never
 //! re-serialised.
 
+mod carrier;
 pub mod directory;
 mod meta;
+mod schema;
 mod shown;
-
-use serde_json::Value;
+mod wire;
 
 use super::definition::Definition;
-use super::event::{Delivery, Format, Piece, Place};
-use super::ids::Alias;
+use super::event::{Format, Piece, Place, SessionSpec};
+use super::ids::{Alias, CallId};
 use super::tokens;
 
+pub use carrier::{Carrier, betas};
 pub use meta::{CALL_TOOL, REQUEST_TOOL, meta_tools};
 pub use shown::Shown;
 
@@ -42,13 +44,17 @@ pub enum Form {
     Mcp,
     /// An element of the tools array of OpenAI Chat Completions.
     OpenaiChat,
+    /// An element of the tools array of OpenAI Responses.
+    OpenaiResponses,
+    /// An element of the tools array of Anthropic Messages.
+    Anthropic,
     /// Plain text, for a message or a tool result.
     Text,
 }
 
 impl Form {
     /// How many forms there are.
-    pub const COUNT: usize = 3;
+    pub const COUNT: usize = 5;
 
     /// Returns the form's place among them.
     pub fn index(self) -> usize {
@@ -60,15 +66,15 @@ impl Form {
         match format {
             Format::Mcp => Self::Mcp,
             Format::OpenaiChat => Self::OpenaiChat,
+            Format::OpenaiResponses => Self::OpenaiResponses,
+            Format::Anthropic => Self::Anthropic,
         }
     }
 
-    /// Returns how definitions are issued on demand.
-    pub fn on_demand(format: Format, delivery: Delivery) -> Self {
-        match delivery {
-            Delivery::Invoke => Self::Text,
-            Delivery::Tools => Self::of_block(format),
-        }
+    /// Returns how a session's on-demand definitions are counted: as they are issued. By reference they come as text or
+    /// as a reference, and both are counted as text.
+    pub fn on_demand(spec: &SessionSpec) -> Self {
+        if Carrier::of_session(spec).brings_text() { Self::Text } else { Self::of_block(spec.format) }
     }
 
     /// Returns what a definition costs when it is issued in this form, in tokens.
@@ -87,23 +93,16 @@ impl Form {
 pub fn definition(form: Form, alias: &Alias, definition: &Definition) -> String {
     let description = if definition.description.is_empty() { &definition.summary } else { &definition.description };
     let schema = definition.input_schema.as_str();
+    let native = |format: Format| {
+        let taken = schema::take(format, schema, description);
+        wire::tool(format, alias.as_str(), &taken.description, &taken.schema)
+    };
     match form {
-        Form::Mcp | Form::OpenaiChat => tool_object(form, alias.as_str(), description, schema),
+        Form::Mcp => native(Format::Mcp),
+        Form::OpenaiChat => native(Format::OpenaiChat),
+        Form::OpenaiResponses => native(Format::OpenaiResponses),
+        Form::Anthropic => native(Format::Anthropic),
         Form::Text => format!("## {alias}\n{description}\narguments (JSON Schema): {schema}\n"),
-    }
-}
-
-/// Writes an element of a tools array.
-fn tool_object(form: Form, name: &str, description: &str, schema: &str) -> String {
-    let name = Value::from(name);
-    let description = Value::from(description);
-    match form {
-        Form::OpenaiChat => format!(
-            r#"{{"type":"function","function":{{"name":{name},"description":{description},"parameters":{schema}}}}}"#
-        ),
-        Form::Mcp | Form::Text => {
-            format!(r#"{{"name":{name},"description":{description},"inputSchema":{schema}}}"#)
-        }
     }
 }
 
@@ -113,27 +112,61 @@ const TEXT_INTRODUCTION: &str = "These tools can be called now with call_tool(na
 /// The cost of that sentence.
 const TEXT_INTRODUCTION_TOKENS: u32 = 24;
 
-/// Writes the pieces that carry issued definitions: one message under INVOKE, one element each under TOOLS.
-pub fn issued_pieces(format: Format, delivery: Delivery, issued: &[&Shown]) -> Vec<Piece> {
+/// Writes a definition that stands in a block: whole, or deferred until it is referred to.
+pub fn block_piece(format: Format, shown: &Shown, deferred: bool) -> Piece {
+    let whole = shown.rendered(Form::of_block(format));
+    if deferred {
+        let piece = Piece::new(Place::Tools, wire::deferred(&whole.text), 0, Vec::new());
+        return Piece { deferred, ..piece };
+    }
+    Piece::new(Place::Tools, whole.text.clone(), whole.tokens, vec![shown.alias().clone()])
+}
+
+/// Writes a block's text for the system prompt.
+pub fn system_piece(format: Format, text: String, tokens: u32) -> Piece {
+    Piece::new(Place::System, wire::system(format, text), tokens, Vec::new())
+}
+
+/// Writes a cache breakpoint into a piece of a block, where the format has such a thing.
+pub fn mark_cache(format: Format, piece: &mut Piece) {
+    if format == Format::Anthropic {
+        piece.content = wire::with_breakpoint(&piece.content);
+    }
+}
+
+/// Writes the pieces that carry what a step issues.
+pub fn issued_pieces(spec: &SessionSpec, issued: &[&Shown]) -> Vec<Piece> {
     if issued.is_empty() {
         return Vec::new();
     }
-    let form = Form::on_demand(format, delivery);
-    match delivery {
-        Delivery::Invoke => vec![user_message(format, &issued_text(issued), issued)],
-        Delivery::Tools => issued
-            .iter()
-            .map(|shown| {
-                let rendered = shown.rendered(form);
-                Piece {
-                    place: Place::Tools,
-                    content: rendered.text.clone(),
-                    tokens: rendered.tokens,
-                    names: vec![shown.alias().clone()],
-                }
-            })
-            .collect(),
+    let format = spec.format;
+    match Carrier::of_session(spec) {
+        // A reference needs a tool result to stand in, and a step has none.
+        Carrier::Text | Carrier::Reference => {
+            let text = issued_text(issued);
+            vec![Piece::new(Place::Messages, wire::user_message(format, &text), tokens::count(&text), names(issued))]
+        }
+        Carrier::Array => issued.iter().map(|shown| block_piece(format, shown, false)).collect(),
+        Carrier::Additions => vec![appended(format, issued, wire::tool_additions)],
+        Carrier::Items => vec![appended(format, issued, wire::additional_tools)],
     }
+}
+
+/// Writes an item that carries definitions as they stand in the tools array.
+fn appended(format: Format, issued: &[&Shown], item: fn(&[&str]) -> String) -> Piece {
+    let (tools, tokens) = native(format, issued);
+    Piece::new(Place::Messages, item(&tools), tokens, names(issued))
+}
+
+/// Returns definitions as they stand in the tools array, and what they cost together.
+fn native<'a>(format: Format, issued: &[&'a Shown]) -> (Vec<&'a str>, u32) {
+    let rendered = |shown: &&'a Shown| shown.rendered(Form::of_block(format));
+    let tools = issued.iter().map(|shown| rendered(shown).text.as_str()).collect();
+    (tools, issued.iter().map(|shown| rendered(shown).tokens).sum())
+}
+
+fn names(shown: &[&Shown]) -> Vec<Alias> {
+    shown.iter().map(|shown| shown.alias().clone()).collect()
 }
 
 /// Writes issued definitions as text.
@@ -146,20 +179,6 @@ fn issued_text(issued: &[&Shown]) -> String {
     text
 }
 
-/// Writes a user message; never a system message, since the text is a third party's.
-fn user_message(format: Format, text: &str, carried: &[&Shown]) -> Piece {
-    let content = match format {
-        Format::OpenaiChat => serde_json::json!({"role": "user", "content": text}),
-        Format::Mcp => serde_json::json!({"role": "user", "content": {"type": "text", "text": text}}),
-    };
-    Piece {
-        place: Place::Messages,
-        tokens: tokens::count(text),
-        content: content.to_string(),
-        names: carried.iter().map(|shown| shown.alias().clone()).collect(),
-    }
-}
-
 /// Whether a tool result reports a failure.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum ResultKind {
@@ -169,31 +188,57 @@ pub enum ResultKind {
     Error,
 }
 
-/// Writes the one tool result that answers a call, with the definitions it brings. Under TOOLS the definitions go
-/// into the tools array beside it.
-pub fn tool_result(format: Format, delivery: Delivery, kind: ResultKind, text: &str, carried: &[&Shown]) -> Vec<Piece> {
+/// Writes the one tool result that answers a call with text, and what must be placed after it so that the definitions
+/// which it brings are there.
+pub fn tool_result(spec: &SessionSpec, call: &CallId, kind: ResultKind, text: &str, carried: &[&Shown]) -> Vec<Piece> {
+    let (format, carrier) = (spec.format, Carrier::of_session(spec));
     let mut text = String::from(text);
-    if delivery == Delivery::Invoke && !carried.is_empty() {
+    let mut carried_names = Vec::new();
+    if carrier.brings_text() && !carried.is_empty() {
         text.push_str("\n\n");
         text.push_str(&issued_text(carried));
+        carried_names = names(carried);
     }
-    let content = match format {
-        Format::OpenaiChat => Value::from(text.as_str()),
-        Format::Mcp => serde_json::json!({
-            "content": [{"type": "text", "text": text}],
-            "isError": kind == ResultKind::Error,
-        }),
-    };
-    let names = match delivery {
-        Delivery::Invoke => carried.iter().map(|shown| shown.alias().clone()).collect(),
-        Delivery::Tools => Vec::new(),
-    };
-    let mut pieces =
-        vec![Piece { place: Place::ToolResult, tokens: tokens::count(&text), content: content.to_string(), names }];
-    if delivery == Delivery::Tools {
-        pieces.extend(issued_pieces(format, delivery, carried));
+    let content = wire::tool_result(format, call, kind, &text);
+    let mut pieces = vec![Piece::new(Place::ToolResult, content, tokens::count(&text), carried_names)];
+    if !carrier.brings_text() {
+        pieces.extend(issued_pieces(spec, carried));
     }
     pieces
+}
+
+/// Writes the answer to a model's own request for a tool, by what the provider has for it. `is_declared` says which tools
+/// stand deferred in the session's block.
+pub fn recall_result(
+    spec: &SessionSpec,
+    call: &CallId,
+    kind: ResultKind,
+    text: &str,
+    carried: &[&Shown],
+    is_declared: impl Fn(&Shown) -> bool,
+) -> Vec<Piece> {
+    let format = spec.format;
+    match Carrier::of_session(spec) {
+        Carrier::Items => {
+            let (tools, tokens) = native(format, carried);
+            let output = wire::tool_search_output(call, &tools);
+            let mut pieces = vec![Piece::new(Place::ToolResult, output, tokens, names(carried))];
+            // The item has no room for words, and a model that gets nothing must be told why.
+            if carried.is_empty() {
+                let message = wire::user_message(format, text);
+                pieces.push(Piece::new(Place::Messages, message, tokens::count(text), Vec::new()));
+            }
+            pieces
+        }
+        // A result is all references or none: nothing says that words may stand beside them.
+        Carrier::Reference if !carried.is_empty() && carried.iter().all(|shown| is_declared(shown)) => {
+            let names = names(carried);
+            let content = wire::tool_references(call, &names.iter().collect::<Vec<_>>());
+            let (_, tokens) = native(format, carried);
+            vec![Piece::new(Place::ToolResult, content, tokens, names)]
+        }
+        _ => tool_result(spec, call, kind, text, carried),
+    }
 }
 
 #[cfg(test)]

@@ -7,10 +7,10 @@ use std::sync::{Arc, OnceLock};
 
 use super::super::admission::alias;
 use super::super::admission::confusable::Signature;
-use super::super::event::Admitted;
+use super::super::event::{Admitted, Format};
 use super::super::ids::Alias;
 use super::super::validation::Validator;
-use super::{Form, Rendered, definition, directory};
+use super::{Form, Rendered, definition, directory, schema};
 
 /// One version of a tool, ready to be shown to a model.
 pub struct Shown {
@@ -18,6 +18,7 @@ pub struct Shown {
     alias: Alias,
     line: Rendered,
     forms: [OnceLock<Rendered>; Form::COUNT],
+    is_for_anthropic: OnceLock<bool>,
     validator: OnceLock<Option<Validator>>,
     signature: OnceLock<Signature>,
 }
@@ -32,6 +33,7 @@ impl Shown {
             alias,
             line,
             forms: Default::default(),
+            is_for_anthropic: OnceLock::new(),
             validator: OnceLock::new(),
             signature: OnceLock::new(),
         }
@@ -56,6 +58,12 @@ impl Shown {
     pub fn rendered(&self, form: Form) -> &Rendered {
         self.forms[form.index()]
             .get_or_init(|| Rendered::measure(definition(form, &self.alias, &self.admitted.definition)))
+    }
+
+    /// Returns whether a format's provider takes requests that hold its schema.
+    pub fn is_renderable(&self, format: Format) -> bool {
+        let is_for_anthropic = || schema::is_for_anthropic(self.admitted.definition.input_schema.as_str());
+        format != Format::Anthropic || *self.is_for_anthropic.get_or_init(is_for_anthropic)
     }
 
     /// Returns what of its words is compared with other tools.

@@ -265,6 +265,7 @@ impl History {
             parent: None,
             fork_of,
             played: false,
+            mark_cache: false,
         };
         self.fold(Event::SessionOpened(SessionOpened { session: session_id(session), spec: Arc::new(spec) }));
     }

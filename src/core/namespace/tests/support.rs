@@ -112,6 +112,7 @@ pub fn spec() -> SessionSpec {
         parent: None,
         fork_of: None,
         played: false,
+        mark_cache: false,
     }
 }
 
