@@ -15,12 +15,12 @@ from typing import Any
 from ._endings import ending_of
 from ._session import SessionCore
 from .formats.base import AgentFormat, Content, Dict, Stop
-from .values import Call, Checked, Plan
+from .values import Call, Checked, Ending, Plan, StepEnd
 
 Create = Callable[[list[Any], Plan], Awaitable[Any]]
 Dispatch = Callable[[Checked], Awaitable[Content]]
 
-_STEP_ENDS = {Stop.DONE: "answered", Stop.REFUSED: "gave_up", Stop.CUT: "unknown"}
+_STEP_ENDS: dict[Stop, StepEnd] = {Stop.DONE: "answered", Stop.REFUSED: "gave_up", Stop.CUT: "unknown"}
 _NOT_RUN = "This call was not run: the run was stopped before it."
 _CUT = "This call was not run: the reply was cut off. Make it shorter."
 
@@ -77,22 +77,23 @@ class Loop:
 
     async def _settle(self, plan: Plan, call: Call, checked: Checked) -> tuple[Dict, list[Dict]]:
         """The result of one call, and what goes after the results of the reply."""
-        if not checked.run:
-            return checked.result, checked.after
         if checked.kind == "request":
             answer = await self._session.request_tool(plan, call, self.messages)
             return answer.result, answer.after
-        return await self._run(plan, checked), []
+        if checked.run:
+            return await self._run(plan, checked), []
+        return checked.result, checked.after
 
     async def _run(self, plan: Plan, checked: Checked) -> Dict:
         """Runs a call and reports how it ended; what goes wrong is told to the model as the call's result."""
         began = time.monotonic()
-        ending, said = "ok", ""
+        ending: Ending = "ok"
+        said = ""
         try:
             content = await self._dispatch(checked)
         except Exception as error:
             ending, said = ending_of(error)
-            content = said
+            content: Content = said
         except BaseException:
             self._session.report(checked.call_id, plan, "not_run")
             raise

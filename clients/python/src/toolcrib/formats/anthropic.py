@@ -78,6 +78,10 @@ class Anthropic:
         result: Dict = {"type": "tool_result", "tool_use_id": call_id, "content": content}
         return {**result, "is_error": True} if is_error else result
 
+    def refusal(self, call: Call, text: str) -> tuple[Dict, list[Dict]]:
+        """What answers a call with words alone."""
+        return self.tool_result(call.call_id, text, is_error=True), []
+
     def results_message(self, results: Sequence[Dict]) -> list[Dict]:
         """The results of one reply, as they go into the history: one user message."""
         return [{"role": "user", "content": list(results)}] if results else []

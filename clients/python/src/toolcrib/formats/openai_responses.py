@@ -75,6 +75,17 @@ class OpenaiResponses:
         """
         return {"type": "function_call_output", "call_id": call_id, "output": content}
 
+    def refusal(self, call: Call, text: str) -> tuple[Dict, list[Dict]]:
+        """What answers a call with words alone.
+
+        The output of a tool search has no room for words: they follow as a message. Its calls are told from functions by
+        their arguments, which are an object and not text.
+        """
+        if isinstance(call.arguments, str):
+            return self.tool_result(call.call_id, text, is_error=True), []
+        output: Dict = {"type": "tool_search_output", "call_id": call.call_id, "execution": "client"}
+        return {**output, "status": "completed", "tools": []}, [self.user_message(text)]
+
     def results_message(self, results: Sequence[Dict]) -> list[Dict]:
         """The results of one reply, as they go into the history: an item each."""
         return list(results)

@@ -12,7 +12,7 @@ too. One provider answers all three APIs: Anthropic Messages, OpenAI Responses, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TypedDict
 
 import httpx2
@@ -24,7 +24,7 @@ from .dialects.openai_chat import OpenaiChat
 from .dialects.openai_responses import OpenaiResponses
 from .wire import Recorded
 
-__all__ = ["Made", "Recorded", "Reply", "ScriptedProvider", "Turn"]
+__all__ = ["Made", "Recorded", "Reply", "ScriptedProvider", "Turn", "View"]
 
 _DIALECTS: tuple[Dialect, ...] = (Anthropic(), OpenaiResponses(), OpenaiChat())
 # Near enough for any tokenizer, and the same at each request.
@@ -40,8 +40,9 @@ class Turn(_Query, total=False):
 
     #: Names of the tools that the model wants, one reply each; a list of names is one reply with parallel calls.
     calls: Sequence[str | Sequence[str]]
-    #: Replies as given, before those for `calls`. After the last of both the model answers with a text.
-    replies: Sequence[Reply]
+    #: Replies as given, or made from what the model sees then; they come before those for `calls`. After the last of both
+    #: the model answers with a text.
+    replies: Sequence[Reply | Callable[[View], Reply]]
 
 
 class ScriptedProvider:
@@ -49,7 +50,7 @@ class ScriptedProvider:
 
     def __init__(self, turns: Sequence[Turn]) -> None:
         self._turns = deque(turns)
-        self._replies: deque[Reply] = deque()
+        self._replies: deque[Reply | Callable[[View], Reply]] = deque()
         self._wanted: deque[list[str]] = deque()
         self._asked: set[str] = set()
         self._is_answered = True
@@ -111,6 +112,8 @@ class ScriptedProvider:
         if self._query not in view.said:
             return None
         reply = self._replies.popleft() if self._replies else self._demand(view)
+        if not isinstance(reply, Reply):
+            reply = reply(view)
         self._is_answered = not reply.calls and not self._replies and not self._wanted
         return reply
 
@@ -119,6 +122,7 @@ class ScriptedProvider:
         if not self._turns:
             return False
         turn = self._turns.popleft()
+        self._is_answered = False
         self._query = turn["query"]
         self._replies = deque(turn.get("replies", ()))
         self._wanted = deque([c] if isinstance(c, str) else list(c) for c in turn.get("calls", ()))

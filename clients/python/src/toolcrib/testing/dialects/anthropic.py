@@ -10,7 +10,7 @@ from ..placement import blocks, faults
 from ..wire import Recorded
 from .base import Made, Reply, View, texts
 
-_STOPS = {"end": "end_turn", "refusal": "refusal", "cut": "max_tokens"}
+_STOPS = {"end": "end_turn", "refusal": "refusal", "cut": "max_tokens", "pause": "pause_turn"}
 
 
 class Anthropic:

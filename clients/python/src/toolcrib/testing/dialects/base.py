@@ -35,8 +35,9 @@ class Reply:
 
     text: str = ""
     calls: Sequence[Made] = ()
-    #: How it stopped: by itself, because it refuses, or cut off at the most tokens it may write.
-    stop: Literal["end", "refusal", "cut"] = "end"
+    #: How it stopped: by itself, because it refuses, cut off at the most tokens it may write, or for the runtime to send it
+    #: back and let it go on (Anthropic only).
+    stop: Literal["end", "refusal", "cut", "pause"] = "end"
 
 
 @dataclass(slots=True)
@@ -53,8 +54,8 @@ class View:
     has_tool_search: bool = False
 
     def call(self, name: str, arguments: Mapping[str, Any]) -> Made:
-        """A call of a tool that it sees, as it is to be made."""
-        if name in self.native:
+        """A call as it is to be made: by name, or through `call_tool` where that is all there is."""
+        if name in self.native or CALL_TOOL not in self.native:
             return Made(name, arguments)
         return Made(CALL_TOOL, {"name": name, "arguments": dict(arguments)})
 

@@ -8,7 +8,7 @@ from typing import Any
 from ..wire import Recorded
 from .base import Made, Reply, View, texts, written
 
-_STOPS = {"end": "stop", "refusal": "stop", "cut": "length"}
+_STOPS = {"end": "stop", "refusal": "stop", "cut": "length", "pause": "stop"}
 
 
 class OpenaiChat:
