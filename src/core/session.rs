@@ -58,6 +58,14 @@ struct Call {
     is_reported: bool,
 }
 
+/// Definitions that a session was given together.
+pub struct Given {
+    /// The step that issued them, or in whose reply they were asked for; `None` where that is no longer known.
+    pub step: Option<StepId>,
+    /// Which.
+    pub issued: Vec<Issue>,
+}
+
 /// What to do with a reported outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counting {
@@ -234,11 +242,16 @@ impl Session {
     }
 
     /// Returns the on-demand definitions in the context before a step: those that the runtime named, or all that was
-    /// issued where it named none. Names are taken in the version that this session was shown.
+    /// issued where it named none. Names are taken in the version that this session was shown. The runtime's word stands
+    /// also where nothing is known of the tool having been shown: a crash may have taken the record of it. Its version is
+    /// then 0, for the one that is served.
     pub fn shelf_before(&self, present: Option<&BTreeSet<ToolId>>) -> Shelf {
+        let is_resident =
+            |tool: &ToolId| self.block.as_ref().is_some_and(|block| block.resident_version(tool).is_some());
         match present {
             Some(tools) => {
-                tools.iter().filter_map(|tool| self.shown.get(tool).map(|version| (tool.clone(), *version))).collect()
+                let on_demand = tools.iter().filter(|tool| !is_resident(tool));
+                on_demand.map(|tool| (tool.clone(), self.shown_version(tool).unwrap_or_default())).collect()
             }
             None if self.spec.ephemeral => self.shelved_since_last_step(),
             None => self.shelf.clone(),
@@ -383,6 +396,27 @@ impl Session {
     /// Goes through the remembered requests for tools, oldest first.
     pub fn requests(&self) -> impl Iterator<Item = &Arc<ToolRequested>> {
         self.requests.iter()
+    }
+
+    /// Returns what the session was given besides its block, together as it came: what the remembered steps issued, each
+    /// followed by what was asked for in its reply, then all else that it was shown, one by one.
+    pub fn given(&self) -> Vec<Given> {
+        let mut given: Vec<Given> = Vec::new();
+        for step in &self.steps {
+            let id = step.planned.step;
+            given.push(Given { step: Some(id), issued: step.planned.issued.clone() });
+            let asked = self.requests.iter().filter(|requested| requested.step == Some(id));
+            given.extend(asked.map(|requested| Given { step: Some(id), issued: requested.issued.clone() }));
+        }
+        let is_given = |tool: &ToolId| given.iter().any(|given| given.issued.iter().any(|issue| &issue.tool == tool));
+        let other = self.shown.iter().filter(|(tool, _)| !is_given(tool));
+        let other = other.map(|(tool, version)| {
+            let issue = Issue { tool: tool.clone(), version: *version, origin: Origin::Issued, score: 0.0 };
+            Given { step: None, issued: vec![issue] }
+        });
+        let other: Vec<Given> = other.collect();
+        given.extend(other);
+        given
     }
 
     /// Takes in what the model asked for: it is in the context from the next step on.
