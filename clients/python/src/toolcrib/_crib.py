@@ -105,6 +105,8 @@ class CribCore:
         await self._transport.close()
 
     async def open_session(self, session_id: str, format: str, opening: Opening) -> SessionCore:
+        if unknown := opening.keys() - Opening.__optional_keys__:
+            raise TypeError(f"open_session has no {', '.join(sorted(unknown))}")
         if format not in FORMATS:
             raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
         own = [OwnTool(tool) if isinstance(tool, str) else tool for tool in opening.get("own_tools", ())]

@@ -106,7 +106,7 @@ def _session(*answers: Any) -> tuple[SessionCore, Scripted]:
     transport = Scripted(clock, *answers)
     opening = pb.OpenSessionRequest(namespace="n", session_id="s", format=pb.FORMAT_OPENAI_CHAT)
     session = SessionCore(transport, opening, 0.25, Patience(clock=clock, chance=lambda: 1.0))  # type: ignore[arg-type]
-    session.delivery = "invoke"
+    session.given.delivery = "invoke"
     return session, transport
 
 

@@ -45,7 +45,7 @@ def test_our_own_pieces_are_no_query(do: Driver, crib: Any) -> None:
     plan = do(session.plan(messages))
     messages += plan.messages
     assert plan.messages[0]["role"] == "user"
-    query = session.core.format.query_of(messages, session.core._texts)
+    query = session.core.format.query_of(messages, session.core.given.texts)
     assert query.user == "create an issue about the build"
 
 
