@@ -145,11 +145,19 @@ class SessionCore:
         await self._take_block(answer.block, PATIENT)
         return self.block
 
-    async def flush(self) -> None:
-        """Tells the daemon all that it was not told yet. Raises CribError where it does not answer; nothing is lost."""
-        await self._catch_up(self._patience.clock() + PATIENT)
+    async def flush(self, timeout: float = PATIENT) -> None:
+        """Tells the daemon all that it was not told yet, each request within `timeout` seconds.
+
+        Raises CribError where it does not answer; nothing is lost.
+        """
+        await self._catch_up(self._patience.clock() + timeout)
         while len(self._reports):
-            await self._report(self._patience.clock() + PATIENT)
+            await self._report(self._patience.clock() + timeout)
+
+    def recall(self, plan: Plan) -> None:
+        """Learns of a step that an earlier process of this runtime planned, so that its calls are told as its own."""
+        if plan.step_id:
+            self._reports.planned(plan.key, plan.step_id)
 
     async def close(self) -> None:
         """Tells the daemon what is left, and ends the session there. Raises CribError where it does not answer."""
