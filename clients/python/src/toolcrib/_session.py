@@ -155,9 +155,16 @@ class SessionCore:
             await self._report(self._patience.clock() + timeout)
 
     def recall(self, plan: Plan) -> None:
-        """Learns of a step that an earlier process of this runtime planned, so that its calls are told as its own."""
+        """Learns of a step that an earlier process of this runtime planned: its id, and what its messages hold.
+
+        For runtimes that keep both with their messages: the daemon itself forgets a session that is idle for too long.
+        """
         if plan.step_id:
             self._reports.planned(plan.key, plan.step_id)
+        self._give(plan.issued)
+        names = tuple(offer.name for offer in plan.issued)
+        for message in plan.messages if self.delivery in ("invoke", "reference") else ():
+            self._texts |= dict.fromkeys(_wire.texts(message), names)
 
     async def close(self) -> None:
         """Tells the daemon what is left, and ends the session there. Raises CribError where it does not answer."""

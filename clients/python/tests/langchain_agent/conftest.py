@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 from langchain_core.tools import BaseTool, StructuredTool
@@ -12,10 +11,8 @@ from toolcrib import Crib
 from toolcrib.langchain import import_tools
 from toolcrib.testing import Daemon
 
-TOPICS = (
-    "invoice weather calendar flight hotel ticket payroll repository database printer "
-    "recipe music garden camera heating taxes stocks chess poetry physics"
-).split()
+TOPICS = ["chess", "music", "invoice", "weather", "calendar", "flight", "hotel", "ticket", "payroll", "repository"]
+TOPICS += ["database", "printer", "recipe", "garden", "camera", "heating", "taxes", "stocks", "poetry", "physics"]
 
 
 class Shelf:
@@ -53,13 +50,19 @@ def shelf() -> Shelf:
     return Shelf()
 
 
+def set_up(daemon: Daemon, shelf: Shelf) -> None:
+    """Registers the tools, and has the daemon issue one a step."""
+    policy = ("session.pass_through_tools=0", "session.pass_through_share=0", "hot_pool.slots=1", "plan.top_m=1")
+    daemon.run("policy", "set", *policy)
+    with daemon.crib() as crib:
+        imported = import_tools(crib, shelf.by_source)
+    assert imported["acme"].admitted == len(TOPICS)
+
+
 @pytest.fixture
 def daemon(shelf: Shelf) -> Iterator[Daemon]:
-    with Daemon() as daemon, daemon.crib() as crib:
-        policy: Any = ("session.pass_through_tools=0", "session.pass_through_share=0", "hot_pool.slots=1")
-        daemon.run("policy", "set", *policy, "plan.top_m=1")
-        imported = import_tools(crib, shelf.by_source)
-        assert imported["acme"].admitted == len(TOPICS)
+    with Daemon() as daemon:
+        set_up(daemon, shelf)
         yield daemon
 
 

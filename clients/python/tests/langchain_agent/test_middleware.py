@@ -11,17 +11,19 @@ from typing import Any
 import pytest
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware, ToolRetryMiddleware
+from langchain.agents.structured_output import ToolStrategy
 from langchain_core.messages import AIMessage, HumanMessage, RemoveMessage, ToolMessage
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.graph.message import REMOVE_ALL_MESSAGES
+from pydantic import BaseModel
 
 from toolcrib import Checked, Crib
 from toolcrib.langchain import ToolcribMiddleware, ToolFailed
 from toolcrib.testing import Daemon
 
-from .conftest import TOPICS, Shelf
-from .models import OpenAI, anthropic, calling, check_prefix, openai
+from .conftest import TOPICS, Shelf, set_up
+from .models import OpenAI, Scripted, anthropic, calling, check_prefix, openai
 
 BOUND = ["own_tool", "request_tool", "call_tool"]
 
@@ -40,11 +42,11 @@ def asks(topic: str) -> Any:
     return {"messages": [HumanMessage(f"look up the {topic} records")]}
 
 
-def call(topic: str, key: str = "k") -> tuple[str, dict[str, Any]]:
+def call(topic: str, key: Any = "k") -> tuple[str, dict[str, Any]]:
     return "call_tool", {"name": f"acme__{topic}_lookup", "arguments": {"key": key}}
 
 
-def agent_of(model: OpenAI, middleware: ToolcribMiddleware, **more: Any) -> Any:
+def agent_of(model: Scripted, middleware: ToolcribMiddleware, **more: Any) -> Any:
     before = more.pop("before", [])
     return create_agent(model, tools=[own_tool], middleware=[*before, middleware], system_prompt="Be short.", **more)
 
@@ -78,9 +80,7 @@ def test_of_three_demands_in_one_reply_one_is_present(crib: Crib, shelf: Shelf) 
     check_prefix(model.payloads)
 
 
-def test_what_is_withheld_never_runs_and_what_is_unknown_is_answered(
-    crib: Crib, daemon: Daemon, shelf: Shelf
-) -> None:
+def test_what_is_withheld_never_runs_and_what_is_unknown_is_answered(crib: Crib, daemon: Daemon, shelf: Shelf) -> None:
     daemon.run("tool", "quarantine", "acme/chess_lookup", "--reason", "broken")
     model = openai(calling(call("chess"), ("no_such_tool", {}), call("music"), call("stocks", 7)), AIMessage("done"))
     agent = agent_of(model, ToolcribMiddleware(crib, shelf.by_source))
@@ -167,11 +167,31 @@ def test_a_new_process_goes_on_with_the_same_session(daemon: Daemon, shelf: Shel
         assert json.loads(daemon.run("session", "list", "--json"))["sessions"][0]["steps"] == 6
 
 
+def test_a_session_that_the_daemon_forgot_is_known_by_its_messages(daemon: Daemon, shelf: Shelf) -> None:
+    saver = InMemorySaver()
+    asked = ("request_tool", {"name": "acme__flight_lookup"})
+    with daemon.crib(timeout=2.0) as crib:
+        first = openai(calling(call("chess"), asked), AIMessage("done"))
+        agent = agent_of(first, ToolcribMiddleware(crib, shelf.by_source), checkpointer=saver)
+        agent.invoke(asks("chess"), thread("t"))
+    with Daemon() as other, other.crib(timeout=2.0) as crib:
+        set_up(other, shelf)
+        second = openai(calling(call("chess"), call("flight")), AIMessage("done"))
+        agent = agent_of(second, ToolcribMiddleware(crib, shelf.by_source), checkpointer=saver)
+        agent.invoke(asks("chess"), thread("t"))
+        stats = crib.stats()
+        assert (stats.absent, stats.calls) == (0, 2)
+    assert definitions(second.payloads[-1]) == ["chess", "flight"]
+    check_prefix(first.payloads + second.payloads)
+
+
 def test_calls_that_wait_over_a_restart_are_judged_again(daemon: Daemon, shelf: Shelf) -> None:
     saver = InMemorySaver()
     with daemon.crib(timeout=2.0) as crib:
         model = openai(calling(call("chess"), call("music")))
-        agent = agent_of(model, ToolcribMiddleware(crib, shelf.by_source), checkpointer=saver, interrupt_before=["tools"])
+        agent = agent_of(
+            model, ToolcribMiddleware(crib, shelf.by_source), checkpointer=saver, interrupt_before=["tools"]
+        )
         agent.invoke(asks("chess"), thread("t"))
     daemon.run("tool", "quarantine", "acme/music_lookup", "--reason", "broken")
     with daemon.crib(timeout=2.0) as crib:
@@ -268,9 +288,21 @@ def test_parallel_threads_do_not_mix(crib: Crib, daemon: Daemon, shelf: Shelf) -
     assert len(json.loads(daemon.run("session", "list", "--json"))["sessions"]) == 4
 
 
+def test_a_thread_that_takes_over_anothers_messages_has_its_own_definitions(crib: Crib, shelf: Shelf) -> None:
+    model = openai(calling(call("chess")), AIMessage("done"), calling(call("chess")), AIMessage("done"))
+    agent = agent_of(model, ToolcribMiddleware(crib, shelf.by_source))
+    state = agent.invoke(asks("chess"), thread("one"))
+    again = HumanMessage("look up the chess records again")
+    agent.invoke({"messages": [*state["messages"], again]}, thread("two"))
+    assert [definitions(payload) for payload in model.payloads] == [["chess"]] * 4
+    assert crib.stats().presence_rate == 1.0
+
+
 def test_a_sub_agent_has_a_session_of_its_own(crib: Crib, daemon: Daemon, shelf: Shelf) -> None:
     middleware = ToolcribMiddleware(crib, shelf.by_source)
-    inner_model = openai(calling(call("music")), AIMessage("inner done"), calling(call("music")), AIMessage("inner done"))
+    inner_model = openai(
+        calling(call("music")), AIMessage("inner done"), calling(call("music")), AIMessage("inner done")
+    )
     inner = agent_of(inner_model, middleware)
 
     @tool
@@ -348,7 +380,9 @@ def test_a_dispatcher_runs_the_calls(crib: Crib) -> None:
             raise ConnectionError("reset")
         return f"dispatched {checked.arguments['key']}"
 
-    agent = agent_of(openai(calling(call("chess"), call("music")), AIMessage("done")), ToolcribMiddleware(crib, dispatch))
+    agent = agent_of(
+        openai(calling(call("chess"), call("music")), AIMessage("done")), ToolcribMiddleware(crib, dispatch)
+    )
     chess, music = results(agent.invoke(asks("chess"), thread("t")))
     assert {str(checked.tool) for checked in seen} == {"acme/chess_lookup", "acme/music_lookup"}
     assert (chess.content, music.status) == ("dispatched k", "error")
@@ -368,20 +402,49 @@ def test_the_tools_array_is_rebuilt_where_that_is_asked_for(crib: Crib, shelf: S
 def test_a_provider_that_merges_user_messages_keeps_its_prefix(crib: Crib, shelf: Shelf) -> None:
     topics = TOPICS[:3]
     model = anthropic(*(r for t in topics for r in (calling(call(t)), AIMessage(f"{t} is done"))))
-    agent = agent_of(model, ToolcribMiddleware(crib, shelf.by_source), checkpointer=InMemorySaver())  # type: ignore[arg-type]
+    agent = agent_of(model, ToolcribMiddleware(crib, shelf.by_source), checkpointer=InMemorySaver())
     for topic in topics:
         agent.invoke(asks(topic), thread("t"))
     check_prefix(model.payloads)
     assert crib.stats().presence_rate == 1.0
 
 
+def test_the_responses_api_keeps_its_prefix(crib: Crib, shelf: Shelf) -> None:
+    topics = TOPICS[:3]
+    replies = (reply for topic in topics for reply in (calling(call(topic)), AIMessage(f"{topic} is done")))
+    model = openai(*replies, use_responses_api=True)
+    agent = agent_of(model, ToolcribMiddleware(crib, shelf.by_source), checkpointer=InMemorySaver())
+    for topic in topics:
+        agent.invoke(asks(topic), thread("t"))
+    check_prefix(model.payloads)
+    assert "input" in model.payloads[0]
+    assert crib.stats().presence_rate == 1.0
+
+
+def test_an_answer_in_a_structure_is_none_of_our_calls(crib: Crib, shelf: Shelf) -> None:
+    class Found(BaseModel):
+        """What was found."""
+
+        number: int
+
+    model = openai(calling(call("chess")), calling(("Found", {"number": 7})))
+    middleware = ToolcribMiddleware(crib, shelf.by_source)
+    state = agent_of(model, middleware, response_format=ToolStrategy(Found)).invoke(asks("chess"), thread("t"))
+    assert state["structured_response"] == Found(number=7)
+    assert shelf.runs == [("chess_lookup", "k")]
+    stats = crib.stats()
+    assert (stats.calls, stats.wrong) == (1, 0)
+
+
 def test_anthropic_takes_definitions_up_in_mid_conversation(crib: Crib, shelf: Shelf) -> None:
     topics = TOPICS[:3]
     asked = ("request_tool", {"name": "acme__flight_lookup"})
     replies = [r for t in topics for r in (calling((f"acme__{t}_lookup", {"key": "k"})), AIMessage(f"{t} is done"))]
-    model = anthropic(calling(asked, ("own_tool", {"word": "hi"})), calling(("acme__flight_lookup", {"key": "k"})), *replies)
+    model = anthropic(
+        calling(asked, ("own_tool", {"word": "hi"})), calling(("acme__flight_lookup", {"key": "k"})), *replies
+    )
     middleware = ToolcribMiddleware(crib, shelf.by_source, delivery="append")
-    agent = agent_of(model, middleware, checkpointer=InMemorySaver())  # type: ignore[arg-type]
+    agent = agent_of(model, middleware, checkpointer=InMemorySaver())
     for topic in topics:
         agent.invoke(asks(topic), thread("t"))
     check_prefix(model.payloads)

@@ -1,7 +1,7 @@
 """What is kept of a step, and where: in the messages themselves.
 
 LangChain stores messages: a checkpointer writes them, a summary drops them, a caller sends them back. So what a step
-needs to be remembered by stands in `response_metadata` of the message that came of it, under the key `toolcrib`:
+needs to be remembered by stands in `response_metadata` of the message that came of it, under `toolcrib/1`:
 
 - on the model's reply: its session and step, the pieces that were placed right before it, the ids of the calls that the
   daemon judged;
@@ -9,8 +9,8 @@ needs to be remembered by stands in `response_metadata` of the message that came
 
 Chat models do not send `response_metadata` to their provider, and nothing shows it as something that was said. Pieces
 as messages of the state would be shown to the user, and would be the last user message for other middleware; and a
-command of `wrap_model_call` could only put them after the reply. Here a piece lives exactly as long as the reply that had
-it in front, and stands where it stood.
+command of `wrap_model_call` could only put them after the reply. Here a piece lives exactly as long as the reply that
+had it in front, and stands where it stood.
 """
 
 from __future__ import annotations
@@ -21,11 +21,15 @@ from typing import Any, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
 
-from ..values import Dict, Ending, Plan, Tokens
+from ..values import Dict, Ending, Offer, Plan, Tokens, ToolRef
 
-KEY = "toolcrib"
+#: With the version of what is written: marks of another one are not read.
+KEY = "toolcrib/1"
 
 M = TypeVar("M", bound=BaseMessage)
+
+#: A tool that a session was given: its name there, and its source, name and version in the registry.
+Given = tuple[str, str, str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +46,16 @@ class StepMark:
     #: The step.
     key: str
     step_id: str
-    #: Pieces placed right before the reply, as the format has them.
+    #: Pieces placed right before the reply, as the format has them, and the tools that they carry.
     before: list[Dict]
+    issued: list[Given]
     #: Ids of the calls that the daemon judged.
     calls: list[str]
 
     @property
     def plan(self) -> Plan:
         """The step's plan, as far as its calls need it."""
-        return Plan(self.step_id, self.key, "", [], [], (), Tokens(), stale=not self.step_id)
+        return _plan(self.step_id, self.key, self.before, self.issued)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +69,31 @@ class CallMark:
     duration: float = 0.0
     #: Pieces to be placed after the results of the reply.
     after: list[Dict] = field(default_factory=list)
+    #: The tools that the result and these pieces carry.
+    issued: list[Given] = field(default_factory=list)
+
+
+def given(offers: Sequence[Offer]) -> list[Given]:
+    """Offers as they are kept."""
+    return [(offer.name, offer.tool.source, offer.tool.name, offer.tool.version) for offer in offers if offer.tool]
+
+
+def _plan(step_id: str, key: str, messages: list[Dict], issued: Sequence[Given]) -> Plan:
+    offers = [Offer(name, ToolRef(source, tool, version), "issued", 0) for name, source, tool, version in issued]
+    return Plan(step_id, key, "", messages, [], offers, Tokens(), stale=not step_id)
+
+
+def plans(messages: Sequence[Any], session: str) -> Iterator[Plan]:
+    """What the messages say that a session was given, as plans."""
+    is_ours = False
+    for message in messages:
+        if isinstance(message, ToolMessage):
+            if is_ours and (of := call_mark(message)) and of.issued:
+                yield _plan("", "", [{"role": "tool", "content": message.content}, *of.after], of.issued)
+        elif mark := step_mark(message):
+            is_ours = mark.session == session
+            if is_ours:
+                yield mark.plan
 
 
 def marked(message: M, mark: StepMark | CallMark) -> M:
@@ -95,9 +125,12 @@ def last_step(messages: Sequence[Any]) -> tuple[StepMark, AIMessage, list[ToolMe
 
 
 def step_of_call(messages: Sequence[Any], call_id: str) -> StepMark | None:
-    """The step that made a call and had it judged."""
-    marks = filter(None, map(step_mark, reversed(messages)))
-    return next((mark for mark in marks if call_id in mark.calls), None)
+    """The step that made a call and had it judged; None where the call is none of ours."""
+    for message in reversed(messages):
+        if isinstance(message, AIMessage) and any(call["id"] == call_id for call in message.tool_calls):
+            mark = step_mark(message)
+            return mark if mark and call_id in mark.calls else None
+    return None
 
 
 def weave(messages: Sequence[AnyMessage], session: str) -> Iterator[AnyMessage | Dict]:

@@ -22,7 +22,7 @@ from ..values import Call, Checked, Plan
 from . import _wording
 from ._contexts import Context, Contexts, Identity, identify
 from ._endings import as_told
-from ._marks import CallMark, StepMark, last_step, marked, step_of_call, weave
+from ._marks import CallMark, StepMark, given, last_step, marked, plans, step_of_call, weave
 
 #: Runs a call of a registered tool, and returns what the model is to read.
 Dispatch = Callable[[Checked], Any]
@@ -55,6 +55,7 @@ class Step:
     """A model call that is under way."""
 
     context: Context
+    session: SessionCore
     mark: StepMark
     plan: Plan
     request: ModelRequest[Any]
@@ -94,7 +95,7 @@ class Steps:
         """Plans a model call: what came of the step before is told, and what is issued is placed."""
         own = _names(request.tools) + _structured(request.response_format)
         model = str(getattr(request.model, "model_name", None) or getattr(request.model, "model", None) or "")
-        session = await self._session(context, identity.session, model, own)
+        session = await self._session(context, identity.session, model, own, request.messages)
         usage = None
         if told := self._tell(session, context, request.messages):
             usage = _wording.usage(told)
@@ -112,6 +113,7 @@ class Steps:
             key=plan.key,
             step_id=plan.step_id,
             before=plan.messages,
+            issued=given(plan.issued),
             calls=[],
         )
         planned = request.override(
@@ -119,9 +121,11 @@ class Steps:
             messages=_wording.messages_of([*woven, *plan.messages]),
             system_message=_wording.system(request.system_message, session.block.system),
         )
-        return Step(context, mark, plan, planned)
+        return Step(context, session, mark, plan, planned)
 
-    async def _session(self, context: Context, name: str, model: str, own: Sequence[str]) -> SessionCore:
+    async def _session(
+        self, context: Context, name: str, model: str, own: Sequence[str], messages: Sequence[AnyMessage]
+    ) -> SessionCore:
         """The context's session, opened or taken up where this process does not hold it."""
         if context.session is None:
             settings = self._settings
@@ -133,6 +137,8 @@ class Steps:
                 own_tools=own,
                 **settings.opening,
             )
+            for plan in plans(messages, name):
+                context.session.recall(plan)
         return context.session
 
     def _tell(self, session: SessionCore, context: Context, messages: Sequence[AnyMessage]) -> AIMessage | None:
@@ -141,7 +147,6 @@ class Steps:
         if not last or last[0].session != session.id or last[0].key == context.told:
             return None
         mark, reply, results = last
-        session.recall(mark.plan)
         answered = {message.tool_call_id: message for message in results}
         for call in reply.tool_calls:
             call_id = call["id"] or ""
@@ -157,13 +162,10 @@ class Steps:
 
     async def settle(self, step: Step, response: ModelResponse[Any]) -> ModelResponse[Any]:
         """Has the calls of a reply judged, in one trip, and writes the step into the reply."""
-        at = next((i for i, message in enumerate(response.result) if isinstance(message, AIMessage)), None)
-        if at is None:
+        reply = next((message for message in response.result if isinstance(message, AIMessage)), None)
+        if reply is None:
             return response
-        reply = response.result[at]
-        assert isinstance(reply, AIMessage)
-        session = step.context.session
-        assert session is not None
+        session = step.session
         # What is answered already was a structured output; other tools may have come after the session was opened.
         others = {message.tool_call_id for message in response.result if isinstance(message, ToolMessage)}
         own = set(step.mark.own)
@@ -179,7 +181,7 @@ class Steps:
                 await self._flush(session)
         mark = replace(step.mark, calls=[call.call_id for call in calls])
         step.context.step = mark
-        result = [*response.result[:at], marked(reply, mark), *response.result[at + 1 :]]
+        result = [marked(reply, mark) if message is reply else message for message in response.result]
         return ModelResponse(result=result, structured_response=response.structured_response)
 
     async def _flush(self, session: SessionCore) -> None:
@@ -198,8 +200,7 @@ class Steps:
 
     async def rule(self, request: ToolCallRequest, mark: StepMark, context: Context) -> Ruling:
         """Says whether a call runs, and as what."""
-        session = await self._session(context, mark.session, mark.model, mark.own)
-        session.recall(mark.plan)
+        session = await self._session(context, mark.session, mark.model, mark.own, _messages(request))
         context.step = mark
         asked = request.tool_call
         call = Call(asked["id"] or "", asked["name"], asked["args"])
@@ -214,7 +215,7 @@ class Steps:
             answer = await session.request_tool(mark.plan, call, wire)
             is_found = answer.outcome in ("exact", "near", "retrieved", "already_present", "own")
             said = _wording.result(answer.result, call, "success" if is_found else "error")
-            return Ruling(marked(said, CallMark(after=answer.after)), request)
+            return Ruling(marked(said, CallMark(after=answer.after, issued=given(answer.issued))), request)
         if not checked.run:
             said = _wording.result(checked.result, call, "error")
             return Ruling(marked(said, CallMark(after=checked.after)), request)

@@ -2,7 +2,7 @@
 
 LangChain itself turns messages into what goes over the wire. A session only needs their roles and texts: the query and
 what is present are read off these. So two formats serve all providers: OpenAI Chat, whose definitions are text and
-whose tools every integration can bind, and Anthropic Messages, for definitions that its API takes up in mid-conversation.
+whose tools every integration can bind, and Anthropic Messages, whose API takes up definitions in mid-conversation.
 """
 
 from __future__ import annotations
