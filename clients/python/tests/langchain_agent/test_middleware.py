@@ -454,6 +454,9 @@ def test_anthropic_takes_definitions_up_in_mid_conversation(crib: Crib, shelf: S
     assert crib.stats().absent == 0
 
 
-def test_another_delivery_is_refused(crib: Crib, shelf: Shelf) -> None:
+def test_a_delivery_that_does_not_work_is_refused(crib: Crib, shelf: Shelf) -> None:
+    agent = agent_of(openai(), ToolcribMiddleware(crib, shelf.by_source, delivery="append"))
+    with pytest.raises(ValueError, match="mid_conversation_tools"):
+        agent.invoke(asks("chess"), thread("t"))
     with pytest.raises(ValueError, match="reference"):
         ToolcribMiddleware(crib, shelf.by_source, delivery="reference")

@@ -93,6 +93,8 @@ class Steps:
 
     async def plan(self, request: ModelRequest[Any], identity: Identity, context: Context) -> Step:
         """Plans a model call: what came of the step before is told, and what is issued is placed."""
+        if self._settings.delivery == "append" and not (request.model.profile or {}).get("mid_conversation_tools"):
+            raise ValueError("the model's profile does not say mid_conversation_tools; take another delivery than append")
         own = _names(request.tools) + _structured(request.response_format)
         model = str(getattr(request.model, "model_name", None) or getattr(request.model, "model", None) or "")
         session = await self._session(context, identity.session, model, own, request.messages)
