@@ -11,7 +11,7 @@ from langchain.agents.middleware import AgentMiddleware, AgentState, ModelReques
 from langchain_core.messages import ToolMessage
 from langgraph.types import Command
 
-from .._crib import STEP_TIMEOUT, AsyncCrib, Crib
+from .._crib import STEP_TIMEOUT, AsyncCrib, Crib, Opening
 from .._sync import run
 from ._contexts import Context
 from ._endings import Run
@@ -68,20 +68,17 @@ class ToolcribMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         super().__init__()
         if delivery not in _DELIVERIES:
             raise ValueError(f"delivery {delivery!r} is none of {', '.join(map(repr, _DELIVERIES))}")
-        opening = {
+        opening: Opening = {
+            "delivery": delivery,
             "context_window": context_window,
             "allow": allow,
             "deny": deny,
             "must_have": must_have,
-            "mark_cache": False,
             "on_demand_budget": on_demand_budget,
-            "fork_of": "",
-            "parent": "",
-            "played": False,
         }
         self.tools = ()
         self._is_async = isinstance(crib, AsyncCrib)
-        self._steps = Steps(crib.core, tools, Settings(delivery, prefix, opening, timeout), contexts)
+        self._steps = Steps(crib.core, tools, Settings(opening, prefix, timeout), contexts)
 
     # ----------------------------------------------------------------------------------------------------- hooks
 

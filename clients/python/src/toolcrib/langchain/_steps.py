@@ -15,7 +15,7 @@ from langchain.agents.structured_output import AutoStrategy, ToolStrategy
 from langchain_core.messages import AIMessage, AnyMessage, ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 
-from .._crib import CribCore
+from .._crib import CribCore, Opening
 from .._errors import CribError
 from .._session import CALL_TOOL, SessionCore
 from ..values import Call, Checked, Plan
@@ -38,16 +38,15 @@ _LOG = logging.getLogger("toolcrib")
 class Settings:
     """What stays the same in all sessions of a middleware."""
 
-    delivery: str | None
+    opening: Opening
     prefix: str
-    opening: Mapping[str, Any]
     #: Seconds that the last news of a run may take to be told.
     timeout: float
 
     @property
     def format(self) -> str:
         """How the daemon renders: definitions that the provider's API takes up mid-conversation have its own format."""
-        return "anthropic" if self.delivery == "append" else "openai_chat"
+        return "anthropic" if self.opening["delivery"] == "append" else "openai_chat"
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +92,10 @@ class Steps:
 
     async def plan(self, request: ModelRequest[Any], identity: Identity, context: Context) -> Step:
         """Plans a model call: what came of the step before is told, and what is issued is placed."""
-        if self._settings.delivery == "append" and not (request.model.profile or {}).get("mid_conversation_tools"):
-            raise ValueError("the model's profile does not say mid_conversation_tools; take another delivery than append")
+        if self._settings.format == "anthropic" and not (request.model.profile or {}).get("mid_conversation_tools"):
+            raise ValueError(
+                "the model's profile does not say mid_conversation_tools; take another delivery than append"
+            )
         own = _names(request.tools) + _structured(request.response_format)
         model = str(getattr(request.model, "model_name", None) or getattr(request.model, "model", None) or "")
         session = await self._session(context, identity.session, model, own, request.messages)
@@ -130,15 +131,8 @@ class Steps:
     ) -> SessionCore:
         """The context's session, opened or taken up where this process does not hold it."""
         if context.session is None:
-            settings = self._settings
-            context.session = await self._crib.open_session(
-                name,
-                format=settings.format,
-                model=model,
-                delivery=settings.delivery,
-                own_tools=own,
-                **settings.opening,
-            )
+            opening: Opening = {**self._settings.opening, "model": model, "own_tools": own}
+            context.session = await self._crib.open_session(name, self._settings.format, opening)
             for plan in plans(messages, name):
                 context.session.recall(plan)
         return context.session
