@@ -145,14 +145,26 @@ class SessionCore:
         await self._take_block(answer.block, PATIENT)
         return self.block
 
-    async def flush(self) -> None:
+    async def flush(self, timeout: float = PATIENT) -> None:
         """Tells the daemon all that it was not told yet, and waits until it is on disk, with the steps before it.
 
-        Raises CribError where the daemon does not answer, or cannot store it; nothing is lost.
+        Raises CribError where the daemon does not answer within `timeout` seconds, or cannot store it; nothing is lost.
         """
-        end = self._patience.clock() + PATIENT
+        end = self._patience.clock() + timeout
         await self._catch_up(end)
         await self._report(end, durable=True)
+
+    def recall(self, plan: Plan) -> None:
+        """Learns of a step that an earlier process of this runtime planned: its id, and what its messages hold.
+
+        For runtimes that keep both with their messages: the daemon itself forgets a session that is idle for too long.
+        """
+        if plan.step_id:
+            self._reports.planned(plan.key, plan.step_id)
+        self._give(plan.issued)
+        names = tuple(offer.name for offer in plan.issued)
+        for message in plan.messages if self.delivery in ("invoke", "reference") else ():
+            self._texts |= dict.fromkeys(_wire.texts(message), names)
 
     async def close(self) -> None:
         """Tells the daemon what is left, and ends the session there. Raises CribError where it does not answer."""
