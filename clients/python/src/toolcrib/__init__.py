@@ -13,7 +13,9 @@
 from __future__ import annotations
 
 from ._crib import AsyncCrib, Crib, Imported, Refused, aconnect, connect
+from ._endings import ToolFailed
 from ._errors import CribError
+from ._loop import StepLimitError
 from .session import AsyncSession, Session
 from .values import (
     Answer,
@@ -51,8 +53,10 @@ __all__ = [
     "Plan",
     "Refused",
     "Session",
+    "StepLimitError",
     "StepEnd",
     "Tokens",
+    "ToolFailed",
     "ToolRef",
     "Usage",
     "Violation",

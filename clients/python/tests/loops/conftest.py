@@ -60,8 +60,10 @@ class Bench:
 
 
 @pytest.fixture(scope="session")
-def daemon() -> Iterator[Daemon]:
-    with Daemon() as started:
+def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    config = tmp_path_factory.mktemp("daemon") / "crib.toml"
+    config.write_text("[limits]\nnamespaces = 1000\n")
+    with Daemon(arguments=["--config", str(config)]) as started:
         yield started
 
 
