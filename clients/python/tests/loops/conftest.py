@@ -11,7 +11,7 @@ import pytest
 
 import toolcrib
 from toolcrib.testing import Daemon
-from toolcrib.testing.provider import ScriptedProvider, Turn
+from toolcrib.testing.provider import ScriptedProvider
 from toolcrib.v1 import registry_pb2_grpc, session_pb2, session_pb2_grpc, stats_pb2, stats_pb2_grpc
 
 from . import recorded
@@ -34,7 +34,9 @@ class Bench:
         with toolcrib.connect(daemon.address, namespace=self.namespace) as crib:
             crib.import_catalog(recorded.catalog(n_tools))
 
-    def talk(self, turns: list[Turn], run: Callable[..., Any] | None = None, **more: Any) -> tuple[Talk, ScriptedProvider]:
+    def talk(
+        self, turns: list[dict[str, Any]], run: Callable[..., Any] | None = None, **more: Any
+    ) -> tuple[Talk, ScriptedProvider]:
         """Opens a conversation that goes by a script."""
         provider = ScriptedProvider(turns)
         self._talks.append(Talk(self._daemon, self.namespace, self.way, provider, run, **more))
