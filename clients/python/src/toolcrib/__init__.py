@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from ._crib import AsyncCrib, Crib, Imported, Refused, aconnect, connect
+from ._crib import AsyncCrib, Crib, Imported, Opening, Refused, aconnect, connect
 from ._endings import ToolFailed
 from ._errors import CribError
 from ._loop import StepLimitError
@@ -49,6 +49,7 @@ __all__ = [
     "Figures",
     "Imported",
     "Offer",
+    "Opening",
     "OwnTool",
     "Plan",
     "Refused",

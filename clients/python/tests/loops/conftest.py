@@ -47,7 +47,7 @@ class Bench:
         while self._talks:
             self._talks.pop().close()
         request = stats_pb2.GetStatsRequest(namespace=self.namespace)
-        return stats_pb2_grpc.StatsServiceStub(self._channel).GetStats(request).figures[0]
+        return stats_pb2_grpc.StatsServiceStub(self._channel).GetStats(request, wait_for_ready=True).figures[0]
 
     def history(self) -> Any:
         """What the daemon remembers of the conversation, once all that is queued has been sent."""

@@ -29,7 +29,8 @@ TYPES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+# Who drives makes no difference to what is sent; one delivery shows that it is so.
+@pytest.mark.parametrize("way", [way for way in WAYS if not way.is_async or way.delivery == "append"], ids=str)
 def test_every_request_is_a_prefix_of_the_next(daemon: Daemon, way: Way) -> None:
     bench = Bench(daemon, way, N_TOOLS)
     turns = recorded.turns(N_TURNS, N_TOOLS)
