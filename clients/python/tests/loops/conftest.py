@@ -42,6 +42,11 @@ class Bench:
         self._talks.append(Talk(self._daemon, self.namespace, self.way, provider, run, **more))
         return self._talks[-1], provider
 
+    def settle(self) -> None:
+        """Waits until all that the daemon has acknowledged is on its disk: outcomes are acknowledged before that."""
+        request = session_pb2.ReportOutcomesRequest(namespace=self.namespace, session_id="talk", durable=True)
+        session_pb2_grpc.SessionServiceStub(self._channel).ReportOutcomes(request)
+
     def figures(self) -> Any:
         """What the daemon counted, once all that is queued has been sent."""
         while self._talks:
