@@ -13,7 +13,9 @@
 from __future__ import annotations
 
 from ._crib import AsyncCrib, Crib, Imported, Opening, Refused, aconnect, connect
+from ._endings import ToolFailed
 from ._errors import CribError
+from ._loop import StepLimitError
 from .session import AsyncSession, Session
 from .values import (
     Answer,
@@ -53,7 +55,9 @@ __all__ = [
     "Refused",
     "Session",
     "StepEnd",
+    "StepLimitError",
     "Tokens",
+    "ToolFailed",
     "ToolRef",
     "Usage",
     "Violation",

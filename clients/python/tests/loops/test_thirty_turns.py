@@ -29,7 +29,8 @@ TYPES: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS, ids=str)
+# Who drives makes no difference to what is sent; one delivery shows that it is so.
+@pytest.mark.parametrize("way", [way for way in WAYS if not way.is_async or way.delivery == "append"], ids=str)
 def test_every_request_is_a_prefix_of_the_next(daemon: Daemon, way: Way) -> None:
     bench = Bench(daemon, way, N_TOOLS)
     turns = recorded.turns(N_TURNS, N_TOOLS)
@@ -55,10 +56,10 @@ def test_every_request_is_a_prefix_of_the_next(daemon: Daemon, way: Way) -> None
     # The provider's cache, which the scripted one keeps as a real one would, never broke.
     breaks = figures.cache_breaks
     assert breaks.tools + breaks.other + breaks.expired + breaks.unknown == 0
-    for request in provider.requests:
-        check_types(way.format, request.body)
-        if way.format == "anthropic":
-            assert faults(request.body, request.betas) == []
+    # The last request holds all others, so that it has every element that was ever sent.
+    check_types(way.format, provider.requests[-1].body)
+    if way.format == "anthropic":
+        assert [faults(request.body, request.betas) for request in provider.requests] == [[]] * len(provider.requests)
 
 
 def check_types(format: str, body: Mapping[str, Any]) -> None:

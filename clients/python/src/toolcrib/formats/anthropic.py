@@ -11,9 +11,14 @@ from typing import Any, ClassVar
 from ..values import Call, Usage
 from .base import Content, Dict, Query, Stop, plain
 
-_STOPS = {"refusal": Stop.REFUSED, "max_tokens": Stop.CUT, "model_context_window_exceeded": Stop.CUT}
-# Stops after which the reply is sent back as it is and the model goes on.
-_PAUSES = ("pause_turn", "compaction")
+_STOPS = {
+    "refusal": Stop.REFUSED,
+    "max_tokens": Stop.CUT,
+    "model_context_window_exceeded": Stop.CUT,
+    # The reply is sent back as it is, and the model goes on.
+    "pause_turn": Stop.PAUSED,
+    "compaction": Stop.PAUSED,
+}
 
 
 class Anthropic:
@@ -61,8 +66,7 @@ class Anthropic:
 
     def stop_of(self, response: Any) -> Stop:
         """Why a reply ended."""
-        reason = plain(response).get("stop_reason")
-        return Stop.PAUSED if reason in _PAUSES else _STOPS.get(reason, Stop.DONE)
+        return _STOPS.get(plain(response).get("stop_reason", ""), Stop.DONE)
 
     def reply_message(self, response: Any) -> list[Dict]:
         """The reply as it goes into the history. Nothing for an empty one, which the provider would not take back."""

@@ -78,8 +78,8 @@ class OpenaiResponses:
     def refusal(self, call: Call, text: str) -> tuple[Dict, list[Dict]]:
         """What answers a call with words alone.
 
-        The output of a tool search has no room for words: they follow as a message. Its calls are told from functions by
-        their arguments, which are an object and not text.
+        The output of a tool search has no room for words: they follow as a message. Its calls are told from functions
+        by their arguments, which are an object and not text.
         """
         if isinstance(call.arguments, str):
             return self.tool_result(call.call_id, text, is_error=True), []
