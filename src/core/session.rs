@@ -58,6 +58,14 @@ struct Call {
     is_reported: bool,
 }
 
+/// Definitions that a session was given together.
+pub struct Given {
+    /// The step that issued them, or in whose reply they were asked for; `None` where that is no longer known.
+    pub step: Option<StepId>,
+    /// Which.
+    pub issued: Vec<Issue>,
+}
+
 /// What to do with a reported outcome.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Counting {
@@ -383,6 +391,27 @@ impl Session {
     /// Goes through the remembered requests for tools, oldest first.
     pub fn requests(&self) -> impl Iterator<Item = &Arc<ToolRequested>> {
         self.requests.iter()
+    }
+
+    /// Returns what the session was given besides its block, together as it came: what the remembered steps issued, each
+    /// followed by what was asked for in its reply, then all else that it was shown, one by one.
+    pub fn given(&self) -> Vec<Given> {
+        let mut given: Vec<Given> = Vec::new();
+        for step in &self.steps {
+            let id = step.planned.step;
+            given.push(Given { step: Some(id), issued: step.planned.issued.clone() });
+            let asked = self.requests.iter().filter(|requested| requested.step == Some(id));
+            given.extend(asked.map(|requested| Given { step: Some(id), issued: requested.issued.clone() }));
+        }
+        let is_given = |tool: &ToolId| given.iter().any(|given| given.issued.iter().any(|issue| &issue.tool == tool));
+        let other = self.shown.iter().filter(|(tool, _)| !is_given(tool));
+        let other = other.map(|(tool, version)| {
+            let issue = Issue { tool: tool.clone(), version: *version, origin: Origin::Issued, score: 0.0 };
+            Given { step: None, issued: vec![issue] }
+        });
+        let other: Vec<Given> = other.collect();
+        given.extend(other);
+        given
     }
 
     /// Takes in what the model asked for: it is in the context from the next step on.

@@ -16,7 +16,7 @@ use super::stream::Messages;
 use super::{Api, history, in_background, read, words};
 use crate::core::block::{self};
 use crate::core::checking::{CallKind, Checked, RawCall};
-use crate::core::event::{Block, Delivery, Format, Origin, PoolSpec, SessionSpec, StepPlanned};
+use crate::core::event::{Block, Delivery, Format, Origin, PoolSpec, SessionSpec};
 use crate::core::ids::{Alias, CallId, Generation, SessionId, UnixMillis};
 use crate::core::planning::StepAsk;
 use crate::core::recall::Ask;
@@ -200,9 +200,8 @@ impl Api {
         fields.require(request.names.len() <= NAMES, "names", format!("must be at most {NAMES}"));
         fields.finish()?;
         let handle = self.engine.namespace(&space)?;
-        let (spec, block, steps) = handle.with_session(&id, |front| {
-            let steps: Vec<Arc<StepPlanned>> = front.session.steps().map(|step| step.planned.clone()).collect();
-            Ok((front.session.spec().clone(), front.session.block().cloned(), steps))
+        let (spec, block, given) = handle.with_session(&id, |front| {
+            Ok((front.session.spec().clone(), front.session.block().cloned(), front.session.given()))
         })?;
         let view = handle.view();
         let wanted: BTreeSet<Alias> = request.names.iter().map(|name| Alias::from(name.as_str())).collect();
@@ -212,9 +211,9 @@ impl Api {
             let n_pieces = block.pieces.len();
             (0..n_pieces).map(move |i| (block.pieces[i].clone(), String::new()))
         });
-        let issued = steps.into_iter().flat_map(move |planned| {
-            let step_id = planned.step.to_string();
-            view.pieces(&spec, &planned.issued).into_iter().map(move |piece| (piece, step_id.clone()))
+        let issued = given.into_iter().flat_map(move |given| {
+            let step_id = given.step.map(|step| step.to_string()).unwrap_or_default();
+            view.pieces(&spec, &given.issued).into_iter().map(move |piece| (piece, step_id.clone()))
         });
         let answers = in_block.chain(issued).filter(move |(piece, _)| is_wanted(&piece.names));
         let messages = answers

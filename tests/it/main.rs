@@ -10,6 +10,7 @@ mod backup;
 mod cli;
 mod confusable;
 mod crash;
+mod deliveries;
 mod demo;
 mod documents;
 mod erasure;

@@ -34,7 +34,7 @@ async fn what_an_opening_cannot_hold_is_refused_by_field() {
     let request = OpenSessionRequest {
         session_id: "s".repeat(129),
         format: 99,
-        delivery: 1,
+        delivery: 99,
         model: "m".repeat(257),
         parent_session_id: "p\n".into(),
         fork_of: "f".repeat(129),

@@ -169,7 +169,7 @@ fn exactly_one_tool_result_answers() {
             let shown: Vec<&Shown> =
                 answer.issued.iter().filter_map(|issue| view.shown(issue)).map(|shown| &**shown).collect();
             let spec = crib.session("d").spec();
-            let pieces = render::tool_result(&spec, &CallId::from("c"), answer.kind, &answer.text, &shown);
+            let pieces = render::tool_result(spec, &CallId::from("c"), answer.kind, &answer.text, &shown);
             let n_results = pieces.iter().filter(|piece| piece.place == Place::ToolResult).count();
             assert_eq!(n_results, 1);
             let n_names: usize = pieces.iter().map(|piece| piece.names.len()).sum();
