@@ -30,7 +30,7 @@ _HARD_SCHEMAS: dict[str, object] = {
     "unicode": {"type": "object", "properties": {"größe": {"type": "string", "description": "\u2028 \u0007 \"\\ é"}}},
     "look_alike": {
         "type": "object",
-        "properties": {"name": {"type": "string"}, "parameters": {"type": "object"}, "input_schema": {"type": "object"}},
+        "properties": {"name": {"type": "string"}, "parameters": {"type": "object"}, "input_schema": {}},
     },
     "references": {
         "type": "object",

@@ -36,8 +36,8 @@ class Rendering:
     """A format and a delivery, and the types its pieces must be of."""
 
     name: str
-    format: int
-    delivery: int
+    format: pb.Format
+    delivery: pb.Delivery
     betas: tuple[str, ...]
     places: dict[int, Judge | None]  # None: plain text
     call_id: str  # the key of an answer that names its call; empty where the format has none
@@ -105,7 +105,7 @@ def _schema(definition: dict[str, Any]) -> dict[str, Any]:
     return schema
 
 
-def _mcp(name: str, delivery: int) -> Rendering:
+def _mcp(name: str, delivery: pb.Delivery) -> Rendering:
     places: dict[int, Judge | None] = {
         pb.PLACE_TOOLS: Judge(mcp.types.Tool),
         pb.PLACE_SYSTEM: None,
@@ -119,7 +119,7 @@ def _mcp(name: str, delivery: int) -> Rendering:
 _NOT_AT_ROOT = frozenset({"oneOf", "anyOf", "allOf", "enum", "const", "not"})
 
 
-def _chat(name: str, delivery: int) -> Rendering:
+def _chat(name: str, delivery: pb.Delivery) -> Rendering:
     places: dict[int, Judge | None] = {
         pb.PLACE_TOOLS: Judge(ChatCompletionToolParam),
         pb.PLACE_SYSTEM: None,
@@ -129,7 +129,7 @@ def _chat(name: str, delivery: int) -> Rendering:
     return Rendering(name, pb.FORMAT_OPENAI_CHAT, delivery, (), places, "tool_call_id", _NOT_AT_ROOT)
 
 
-def _responses(name: str, delivery: int) -> Rendering:
+def _responses(name: str, delivery: pb.Delivery) -> Rendering:
     append = delivery == pb.DELIVERY_APPEND
     places: dict[int, Judge | None] = {
         pb.PLACE_TOOLS: Judge(FunctionToolParam, ToolSearchToolParam) if append else Judge(FunctionToolParam),
@@ -143,7 +143,7 @@ def _responses(name: str, delivery: int) -> Rendering:
     return Rendering(name, pb.FORMAT_OPENAI_RESPONSES, delivery, (), places, "call_id", _NOT_AT_ROOT)
 
 
-def _anthropic(name: str, delivery: int) -> Rendering:
+def _anthropic(name: str, delivery: pb.Delivery) -> Rendering:
     # Only what needs a beta may use the types of a beta.
     append = delivery == pb.DELIVERY_APPEND
     places: dict[int, Judge | None] = {

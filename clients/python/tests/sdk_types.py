@@ -2,8 +2,9 @@
 
 The SDKs describe requests with TypedDicts, and a plain check against one lets two mistakes pass: a key that the type
 does not have is ignored, and whatever stands in an `Iterable` is looked at only when somebody iterates. So every
-TypedDict is made anew here with the same keys, but closed, and every `Iterable` becomes a list. MCP's types are pydantic
-models that accept field names beside the names on the wire; of those, what comes out again must be what went in.
+TypedDict is made anew here with the same keys, but closed, and every `Iterable` becomes a list. MCP's types are
+pydantic models that accept field names beside the names on the wire; of those, what comes out again must be what went
+in.
 """
 
 from __future__ import annotations
@@ -13,16 +14,18 @@ import json
 import os
 import types
 import typing
-from typing import Any, Union, cast
+from typing import Any, Union
 
 import typing_extensions
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
-_LISTS = (
-    collections.abc.Iterable,
-    collections.abc.Sequence,
-    list,
-)
+_LISTS = (collections.abc.Iterable, collections.abc.Sequence, list)
+
+# Types that are made while running are no types to a checker.
+_union: Any = Union
+_list: Any = list
+_dict: Any = dict
+_typed_dict: Any = typing_extensions.TypedDict
 
 
 class Judge:
@@ -31,8 +34,7 @@ class Judge:
     def __init__(self, *allowed: Any) -> None:
         """Takes the types of which the value must be one."""
         made: dict[Any, Any] = {}
-        union = Union[tuple(_closed(kind, made) for kind in allowed)]  # noqa: UP007 - the members are values
-        self._adapter: TypeAdapter[Any] = TypeAdapter(union)
+        self._adapter: TypeAdapter[Any] = TypeAdapter(_union[tuple(_closed(kind, made) for kind in allowed)])
         # Strictly, only an instance is a model. For TypedDicts that is wanted: the SDKs list their (open) reply models
         # beside them.
         self._strict = not all(isinstance(kind, type) and issubclass(kind, BaseModel) for kind in allowed)
@@ -71,7 +73,8 @@ def _closed(kind: Any, made: dict[Any, Any]) -> Any:
         if kind not in made:
             made[kind] = _closed_dict(kind, made)
         return made[kind]
-    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    origin: Any = typing.get_origin(kind)
+    arguments = typing.get_args(kind)
     if origin is None:
         # A protocol of a list of strings, made so that a lone string is no list.
         return list[Any] if getattr(kind, "__name__", "") == "SequenceNotStr" else kind
@@ -80,13 +83,13 @@ def _closed(kind: Any, made: dict[Any, Any]) -> Any:
     if origin in (typing_extensions.Required, typing_extensions.NotRequired, typing_extensions.Annotated):
         return _closed(arguments[0], made)
     if origin in (Union, types.UnionType):
-        return Union[tuple(_closed(argument, made) for argument in arguments)]  # noqa: UP007 - the members are values
+        return _union[tuple(_closed(argument, made) for argument in arguments)]
     if origin in _LISTS or getattr(origin, "__name__", "") == "SequenceNotStr":
-        return list[_closed(arguments[0], made)]  # type: ignore[misc] - a type made at run time
+        return _list[_closed(arguments[0], made)]
     if origin in (typing.IO, os.PathLike):
         return bytes  # an upload; no JSON value is one
     if origin in (dict, collections.abc.Mapping):
-        return dict[arguments[0], _closed(arguments[1], made)]  # type: ignore[misc] - a type made at run time
+        return _dict[arguments[0], _closed(arguments[1], made)]
     raise TypeError(f"no rule for {kind}: the SDK has a kind of type that it had not")
 
 
@@ -94,12 +97,12 @@ def _closed_dict(kind: Any, made: dict[Any, Any]) -> Any:
     keys: dict[str, Any] = {}
     for key, hint in typing_extensions.get_type_hints(kind, include_extras=True).items():
         # The class does not know of a `Required` that it was given as text, which the SDKs do.
-        said = typing.get_origin(hint)
+        said: Any = typing.get_origin(hint)
         required = said is typing_extensions.Required or (
             key in kind.__required_keys__ and said is not typing_extensions.NotRequired
         )
-        wrapper = typing_extensions.Required if required else typing_extensions.NotRequired
+        wrapper: Any = typing_extensions.Required if required else typing_extensions.NotRequired
         keys[key] = wrapper[_closed(hint, made)]
-    closed = cast(Any, typing_extensions.TypedDict(kind.__name__, keys))  # type: ignore[misc] - keys of another type
+    closed = _typed_dict(kind.__name__, keys)
     closed.__pydantic_config__ = ConfigDict(extra="forbid")
     return closed
