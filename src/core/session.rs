@@ -242,11 +242,16 @@ impl Session {
     }
 
     /// Returns the on-demand definitions in the context before a step: those that the runtime named, or all that was
-    /// issued where it named none. Names are taken in the version that this session was shown.
+    /// issued where it named none. Names are taken in the version that this session was shown. The runtime's word stands
+    /// also where nothing is known of the tool having been shown: a crash may have taken the record of it. Its version is
+    /// then 0, for the one that is served.
     pub fn shelf_before(&self, present: Option<&BTreeSet<ToolId>>) -> Shelf {
+        let is_resident =
+            |tool: &ToolId| self.block.as_ref().is_some_and(|block| block.resident_version(tool).is_some());
         match present {
             Some(tools) => {
-                tools.iter().filter_map(|tool| self.shown.get(tool).map(|version| (tool.clone(), *version))).collect()
+                let on_demand = tools.iter().filter(|tool| !is_resident(tool));
+                on_demand.map(|tool| (tool.clone(), self.shown_version(tool).unwrap_or_default())).collect()
             }
             None if self.spec.ephemeral => self.shelved_since_last_step(),
             None => self.shelf.clone(),

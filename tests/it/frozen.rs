@@ -122,6 +122,19 @@ async fn after_a_compaction_the_tools_of_the_last_calls_come_back_first() {
 }
 
 #[tokio::test]
+async fn what_the_runtime_says_is_present_is_believed_where_the_record_of_it_is_lost() {
+    let mut daemon = daemon().await;
+    daemon.open("a").await;
+    let names = vec!["s__book_flight".to_owned()];
+    let plan = daemon.plan_with("a", "book a flight", |step| step.present = Some(Present { names })).await;
+    assert!(plan.issued.iter().all(|offer| offer.name != "s__book_flight"));
+    assert!(plan.tokens.expect("tokens").issued > 0);
+    let ack = daemon.report("a", &plan.step_id, "1", "s__book_flight", Ending::Ok).await;
+    assert_eq!(ack.presence(), Presence::Issued);
+    daemon.stop().await;
+}
+
+#[tokio::test]
 async fn a_fork_gets_the_same_block_and_knows_what_its_original_was_shown() {
     let mut daemon = daemon().await;
     let original = digest(daemon.open("a").await.block);

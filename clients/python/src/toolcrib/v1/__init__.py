@@ -1,0 +1,1 @@
+"""The generated protocol; see proto/ for what it means."""
