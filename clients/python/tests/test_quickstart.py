@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from toolcrib.testing.provider import ScriptedProvider, Turn
 
 from toolcrib.testing import Daemon
-from toolcrib.testing.provider import ScriptedProvider, Turn
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PAGE = REPOSITORY / "docs" / "quickstart-python.md"
@@ -34,10 +34,11 @@ TURNS: list[Turn] = [
 ]
 
 
-def blocks() -> list[tuple[str, str]]:
-    """Each Python block of the page with what it is said to print."""
+def blocks() -> list[tuple[str, str, int]]:
+    """Each Python block of the page, with what it is said to print and the lines before it."""
+    page = PAGE.read_text()
     pattern = r"(?ms)^```python\n(.*?)^```\n(?:\n^```text\n(.*?)^```\n)?"
-    return [(code, printed) for code, printed in re.findall(pattern, PAGE.read_text())]
+    return [(found[1], found[2] or "", page.count("\n", 0, found.start(1))) for found in re.finditer(pattern, page)]
 
 
 @contextmanager
@@ -80,13 +81,15 @@ def test_the_page_does_what_it_says(tmp_path: Path, monkeypatch: pytest.MonkeyPa
         for sdk, path in (("ANTHROPIC", ""), ("OPENAI", "/v1")):
             monkeypatch.setenv(f"{sdk}_BASE_URL", address + path)
             monkeypatch.setenv(f"{sdk}_API_KEY", "none")
-        for code, printed in page:
+        for code, printed, line in page:
             if named := re.match(r"# file: (\S+)\n", code):
                 (tmp_path / named[1]).write_text(code)
                 continue
+            # Line by line as on the page, so that an error points at it.
+            here = "\n" * line + code.replace(ADDRESS, daemon.address)
             out = StringIO()
             with redirect_stdout(out):
-                exec(compile(code.replace(ADDRESS, daemon.address), str(PAGE), "exec"), names)
+                exec(compile(here, str(PAGE), "exec"), names)
             assert out.getvalue() == printed, code
         tests = [value for name, value in names.items() if name.startswith("test_")]
         for test in tests:
