@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toolcrib.testing.provider import ScriptedProvider, Turn
 
 from toolcrib.testing import Daemon
+from toolcrib.testing.provider import ScriptedProvider, Turn
 
 REPOSITORY = Path(__file__).resolve().parents[3]
 PAGE = REPOSITORY / "docs" / "quickstart-python.md"
