@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use crate::proto::{
-    CacheBreakFigures, CallFigures, EndingFigures, PlanFigures, RequestFigures, SelectionFigures, StepEndFigures,
-    ToolStateFigures,
+    CacheBreakFigures, CallFigures, DeliveryFigures, EndingFigures, PlanFigures, RequestFigures, SelectionFigures,
+    StepEndFigures, ToolStateFigures,
 };
 
 /// Returns calls by presence.
@@ -87,6 +87,16 @@ pub(super) fn cache_breaks(breaks: CacheBreakFigures) -> Value {
         "other": breaks.other,
         "expired": breaks.expired,
         "unknown": breaks.unknown,
+    })
+}
+
+/// Returns sessions by delivery.
+pub(super) fn deliveries(sessions: DeliveryFigures) -> Value {
+    json!({
+        "append": sessions.append,
+        "reference": sessions.reference,
+        "invoke": sessions.invoke,
+        "tools": sessions.tools,
     })
 }
 

@@ -143,6 +143,7 @@ fn to_json(figures: &Figures) -> Value {
             "closed": sessions.closed,
             "expired": sessions.expired,
             "distinct_blocks_per_session_max": sessions.distinct_blocks_per_session_max,
+            "opened": counts::deliveries(sessions.opened.unwrap_or_default()),
         },
         "hot_pool": json::list(&figures.hot_pool, tools::to_json),
         "top": json::list(&figures.top, tools::to_json),

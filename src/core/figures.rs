@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::event::{
-    CacheBreak, MoveCause, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, StepTokens, ToolState, Verdict,
-    Word,
+    CacheBreak, Delivery, MoveCause, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, StepTokens, ToolState,
+    Verdict, Word,
 };
 
 pub use tool::{LastCall, ToolFigures, density, normalised_density};
@@ -120,6 +120,9 @@ pub struct Figures {
     pub cache_breaks: Tally<CacheBreak>,
     /// Sessions opened.
     pub sessions_opened: u64,
+    /// Sessions opened, by delivery.
+    #[serde(default)]
+    pub deliveries: Tally<Delivery>,
     /// Sessions ended, by reason.
     pub sessions_ended: Tally<SessionEnd>,
     /// Most distinct blocks that any session ever had; 1 unless one was refreshed.

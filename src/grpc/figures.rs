@@ -2,7 +2,7 @@
 
 use super::convert;
 use crate::core::event::{
-    CacheBreak, Ending, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, ToolState, Verdict,
+    CacheBreak, Delivery, Ending, PlanResult, Presence, RequestResult, SessionEnd, StepEnd, ToolState, Verdict,
 };
 use crate::core::figures::Tally;
 use crate::core::namespace::{Namespace, ToolStat};
@@ -91,6 +91,15 @@ pub fn cache_breaks(tally: &Tally<CacheBreak>) -> proto::CacheBreakFigures {
     }
 }
 
+fn deliveries(tally: &Tally<Delivery>) -> proto::DeliveryFigures {
+    proto::DeliveryFigures {
+        append: tally.get(Delivery::Append),
+        reference: tally.get(Delivery::Reference),
+        invoke: tally.get(Delivery::Invoke),
+        tools: tally.get(Delivery::Tools),
+    }
+}
+
 /// Writes counts by the state of a tool.
 pub fn states(count: impl Fn(ToolState) -> u64) -> proto::ToolStateFigures {
     proto::ToolStateFigures {
@@ -176,6 +185,7 @@ pub fn namespace(namespace: &Namespace, top: usize) -> proto::Figures {
             closed: ended(SessionEnd::Closed),
             expired: ended(SessionEnd::Expired),
             distinct_blocks_per_session_max: figures.distinct_blocks_per_session_max,
+            opened: Some(deliveries(&figures.deliveries)),
         }),
         recall_p50: None,
         recall_p99: None,

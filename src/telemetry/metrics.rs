@@ -96,6 +96,7 @@ families! {
 
     // Sessions and outcomes.
     SESSIONS = gauge("toolcrib_sessions", "Sessions open");
+    SESSIONS_OPENED = counter("toolcrib_sessions_opened_total", "Sessions opened, by how definitions reach their model");
     SESSIONS_CLOSED = counter("toolcrib_sessions_closed_total", "Sessions that ended, by why");
     OUTCOMES = counter("toolcrib_outcomes_total", "Outcomes reported, by what was done with them");
 

@@ -13,8 +13,8 @@ use super::latencies::Latencies;
 use super::metrics as names;
 use super::window::{Sums, Window};
 use crate::core::event::{
-    AdmissionResult, CacheBreak, MoveCause, OutcomeResult, PlanResult, Presence, RequestResult, SessionEnd, StepEnd,
-    ToolState, Verdict, Word,
+    AdmissionResult, CacheBreak, Delivery, MoveCause, OutcomeResult, PlanResult, Presence, RequestResult, SessionEnd,
+    StepEnd, ToolState, Verdict, Word,
 };
 use crate::core::figures::Figures;
 use crate::core::ids::{NamespaceId, UnixMillis};
@@ -94,6 +94,7 @@ pub(super) struct Series {
     calls: Counters<Presence>,
     selections: Counters<Verdict>,
     requests: Counters<RequestResult>,
+    sessions_opened: Counters<Delivery>,
     sessions_closed: Counters<SessionEnd>,
     context_tokens: [Counter; 4],
     window_tokens: Counter,
@@ -139,6 +140,7 @@ impl Series {
             calls: Counters::new(r, &names::CALLS, own, "presence"),
             selections: Counters::new(r, &names::SELECTIONS, own, "verdict"),
             requests: Counters::new(r, &names::REQUESTS_FOR_TOOLS, own, "result"),
+            sessions_opened: Counters::new(r, &names::SESSIONS_OPENED, own, "delivery"),
             sessions_closed: Counters::new(r, &names::SESSIONS_CLOSED, own, "reason"),
             context_tokens: ["directory", "resident", "issued", "meta"].map(part),
             window_tokens: count(&names::CONTEXT_WINDOW_TOKENS),
@@ -176,6 +178,7 @@ impl Series {
         self.selections.mirror(figures.clone().map(|f| &f.selections));
         self.requests.mirror(figures.clone().map(|f| &f.requests));
         self.cache_breaks.mirror(figures.clone().map(|f| &f.cache_breaks));
+        self.sessions_opened.mirror(figures.clone().map(|f| &f.deliveries));
         self.sessions_closed.mirror(figures.clone().map(|f| &f.sessions_ended));
         let parts: [fn(&Figures) -> u64; 4] =
             [|f| f.tokens.directory, |f| f.tokens.resident, |f| f.tokens.issued, |f| f.tokens.meta];

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tonic::Code;
 use toolcrib::proto::*;
 
-use crate::common::{NAMESPACE, TestDaemon, definition, fields_of};
+use crate::common::{NAMESPACE, TestDaemon, definition, fields_of, scrape};
 
 const SCHEMA: &str = r#"{"type":"object","properties":{"thing":{"type":"string"}},"required":["thing"]}"#;
 
@@ -125,6 +125,10 @@ async fn the_model_decides_where_the_runtime_does_not_and_an_open_session_keeps_
     assert_eq!((again.delivery(), again.block), (Delivery::Append, opened.block));
     let new = daemon.open_with("f", model("f", Format::Anthropic, "claude-opus-5-20260301")).await;
     assert_eq!((new.delivery(), new.betas.len()), (Delivery::Tools, 0));
+    let opened = daemon.figures().await.sessions.expect("sessions").opened.expect("by delivery");
+    assert_eq!(opened, DeliveryFigures { append: 2, reference: 1, invoke: 2, tools: 1 });
+    let page = scrape(&daemon.metrics_url).await;
+    assert!(page.contains(r#"toolcrib_sessions_opened_total{namespace="test",delivery="append"} 2"#), "{page}");
     daemon.stop().await;
 }
 

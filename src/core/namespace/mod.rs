@@ -446,6 +446,7 @@ impl Namespace {
         let session = Session::open(opened.session.clone(), opened.spec.clone(), original, at);
         let entry = Entry::new(session, self.figures.sessions_opened);
         self.figures.sessions_opened += 1;
+        self.figures.deliveries.add(opened.spec.delivery);
         self.sessions.insert(opened.session.clone(), entry);
     }
 

@@ -199,17 +199,31 @@ class CacheBreakFigures(_message.Message):
     unknown: int
     def __init__(self, tools: _Optional[int] = ..., other: _Optional[int] = ..., expired: _Optional[int] = ..., unknown: _Optional[int] = ...) -> None: ...
 
+class DeliveryFigures(_message.Message):
+    __slots__ = ("append", "reference", "invoke", "tools")
+    APPEND_FIELD_NUMBER: _ClassVar[int]
+    REFERENCE_FIELD_NUMBER: _ClassVar[int]
+    INVOKE_FIELD_NUMBER: _ClassVar[int]
+    TOOLS_FIELD_NUMBER: _ClassVar[int]
+    append: int
+    reference: int
+    invoke: int
+    tools: int
+    def __init__(self, append: _Optional[int] = ..., reference: _Optional[int] = ..., invoke: _Optional[int] = ..., tools: _Optional[int] = ...) -> None: ...
+
 class SessionFigures(_message.Message):
-    __slots__ = ("open", "closed", "expired", "distinct_blocks_per_session_max")
+    __slots__ = ("open", "closed", "expired", "distinct_blocks_per_session_max", "opened")
     OPEN_FIELD_NUMBER: _ClassVar[int]
     CLOSED_FIELD_NUMBER: _ClassVar[int]
     EXPIRED_FIELD_NUMBER: _ClassVar[int]
     DISTINCT_BLOCKS_PER_SESSION_MAX_FIELD_NUMBER: _ClassVar[int]
+    OPENED_FIELD_NUMBER: _ClassVar[int]
     open: int
     closed: int
     expired: int
     distinct_blocks_per_session_max: int
-    def __init__(self, open: _Optional[int] = ..., closed: _Optional[int] = ..., expired: _Optional[int] = ..., distinct_blocks_per_session_max: _Optional[int] = ...) -> None: ...
+    opened: DeliveryFigures
+    def __init__(self, open: _Optional[int] = ..., closed: _Optional[int] = ..., expired: _Optional[int] = ..., distinct_blocks_per_session_max: _Optional[int] = ..., opened: _Optional[_Union[DeliveryFigures, _Mapping]] = ...) -> None: ...
 
 class EndingFigures(_message.Message):
     __slots__ = ("unspecified", "ok", "bad_arguments", "not_found", "refused", "auth", "timeout", "transport", "server_error")
