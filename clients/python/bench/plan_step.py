@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import grpc
+
 from toolcrib import Crib
 from toolcrib.testing import Daemon, find_binary
 from toolcrib.v1 import session_pb2 as pb
@@ -54,7 +55,7 @@ def timed(call: Callable[[], Any]) -> float:
 
 
 def compare(crib: Crib, stub: Any, format: str, delivery: str, rounds: int) -> str:
-    session = crib.open_session(f"bench-{format}", format=format, delivery=delivery)
+    session = crib.open_session(f"bench-{format}-{delivery}", format=format, delivery=delivery)
     messages = history(session, TURNS)
     core = session.core
     query = core.format.query_of(messages, core._texts)

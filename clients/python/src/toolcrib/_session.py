@@ -12,8 +12,8 @@ Not for use by several threads at once: a session is one context.
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping, Sequence
+import secrets
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -60,7 +60,7 @@ class SessionCore:
         # Names that the model was given, with what stands behind them, and those that were refused since.
         self._given: dict[str, ToolRef] = {}
         self._withheld: dict[str, str] = {}
-        # What each call that may run was called. An outcome says it again: a daemon that crashed may have lost the check.
+        # What each call that may run was called. Its outcome says so again: a crash may have cost the daemon the check.
         self._called: dict[str, str] = {}
         # Texts that the daemon gave, with the definitions that they hold.
         self._texts: dict[str, tuple[str, ...]] = {}
@@ -111,23 +111,23 @@ class SessionCore:
         """Learns again what an open session was given: this runtime was started anew."""
         request = self._request(pb.ReadSessionRequest, issued_only=True)
         for message in await self._transport.read(self._calls.ReadSession, request, timeout):
-            self._take_pieces([message.piece])
+            self._take([message.piece])
 
     def _give(self, offers: Sequence[Offer]) -> None:
         self._given |= {offer.name: offer.tool for offer in offers if offer.tool}
         for offer in offers:
             self._withheld.pop(offer.name, None)
 
-    def _take_pieces(self, pieces: Sequence[Any]) -> None:
-        """Remembers which of the daemon's texts hold which definitions, and what stands in the tools array."""
+    def _take(self, pieces: Iterable[Any]) -> list[tuple[Any, Dict]]:
+        """Reads pieces, and remembers which texts hold which definitions, and what stands in the tools array."""
+        read = _wire.read(pieces)
         as_text = self.delivery in ("invoke", "reference")
-        for piece in pieces:
+        for piece, content in read:
             if piece.place == _wire.TOOLS:
-                self._array |= dict.fromkeys(piece.names, _wire.contents([piece], _wire.TOOLS)[0])
-            elif piece.place in (_wire.MESSAGES, _wire.TOOL_RESULT):
-                names = tuple(piece.names) if as_text else ()
-                for content in _wire.contents([piece], piece.place):
-                    self._texts |= dict.fromkeys(_wire.texts(content), names)
+                self._array |= dict.fromkeys(piece.names, content)
+            else:
+                self._texts |= dict.fromkeys(_wire.texts(content), tuple(piece.names) if as_text else ())
+        return read
 
     async def refresh(self, messages: Sequence[Any]) -> Block:
         """Takes the pending changes: a new block, and so a break of the provider's prompt cache.
@@ -203,7 +203,7 @@ class SessionCore:
         A daemon that is not heard within the session's timeout is no error: the plan is then stale. Raises CribError
         where the daemon refuses the request itself.
         """
-        key = key or uuid.uuid4().hex
+        key = key or secrets.token_hex(16)
         if not self.format.is_user_turn_last(messages):
             # There is no place for a definition now: as good as no room.
             max_tokens = 1
@@ -231,15 +231,16 @@ class SessionCore:
             return self._stale(key, str(error))
         issued = _wire.offers(answer)
         self._give(issued)
-        self._take_pieces(answer.pieces)
+        pieces = self._take(answer.pieces)
         return Plan(
             step_id=answer.step_id,
             key=key,
             result=_wire.word(pb.PlanResult, "PLAN_RESULT_", answer.result),
-            messages=_wire.contents(answer.pieces, _wire.MESSAGES),
+            messages=_wire.at(pieces, _wire.MESSAGES),
             tools=self._tools(),
             issued=issued,
             tokens=_wire.tokens(answer.tokens),
+            block_digest=answer.block_digest,
             block_changed=self.block.digest != digest,
             breaks_cache=answer.breaks_cache,
             pending=answer.pending,
@@ -318,6 +319,7 @@ class SessionCore:
             tools=self._tools(),
             issued=(),
             tokens=self.block.tokens,
+            block_digest=self.block.digest,
             stale=True,
             reason=reason,
         )
@@ -351,10 +353,10 @@ class SessionCore:
             return Answer(result, after, "stale")
         issued = _wire.offers(answer)
         self._give(issued)
-        self._take_pieces(answer.pieces)
+        pieces = self._take(answer.pieces)
         return Answer(
-            result=_wire.contents(answer.pieces, _wire.TOOL_RESULT)[0],
-            after=_wire.contents(answer.pieces, _wire.MESSAGES),
+            result=_wire.at(pieces, _wire.TOOL_RESULT)[0],
+            after=_wire.at(pieces, _wire.MESSAGES),
             outcome=_wire.word(pb.RequestResult, "REQUEST_RESULT_", answer.result),
             issued=issued,
             nearest=tuple(answer.nearest),
@@ -391,7 +393,7 @@ class SessionCore:
     def _checked(self, call: Call, of: Any) -> Checked:
         issued = _wire.offers(of)
         self._give(issued)
-        self._take_pieces(of.pieces)
+        pieces = self._take(of.pieces)
         inner = _wire.arguments(call.json()) if call.name == CALL_TOOL else {}
         name = str(inner.get("name") or call.name)
         verdict = _wire.word(pb.Verdict, "VERDICT_", of.verdict)
@@ -402,7 +404,7 @@ class SessionCore:
             self._given[name] = _wire.ref(of.tool)
             self._withheld.pop(name, None)
             self._called[call.call_id] = name
-        result = _wire.contents(of.pieces, _wire.TOOL_RESULT)
+        result = _wire.at(pieces, _wire.TOOL_RESULT)
         return Checked(
             call_id=call.call_id,
             name=name,
@@ -415,7 +417,7 @@ class SessionCore:
             reason=reason,
             violations=_wire.violations(of),
             result=result[0] if result else {},
-            after=_wire.contents(of.pieces, _wire.MESSAGES),
+            after=_wire.at(pieces, _wire.MESSAGES),
             nearest=tuple(of.nearest),
             current_version=of.stale.current_version,
         )

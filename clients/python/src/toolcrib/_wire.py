@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cache
 from typing import Any
 
 from .v1 import session_pb2 as pb
@@ -21,6 +22,7 @@ def number(kind: Any, prefix: str, name: str) -> Any:
         raise ValueError(f"{name!r} is none of {', '.join(known)}") from None
 
 
+@cache
 def word(kind: Any, prefix: str, value: int) -> str:
     """The name of an enum's value as users read it: empty where it says nothing, `value_N` where it is not known."""
     if value == 0:
@@ -61,9 +63,14 @@ def violations(of: Any) -> list[Violation]:
     return [Violation(v.field, v.description, v.accepted) for v in of.violations]
 
 
-def contents(pieces: Iterable[Any], place: int) -> list[Dict]:
-    """What goes to a place, read."""
-    return [json.loads(piece.content) for piece in pieces if piece.place == place]
+def read(pieces: Iterable[Any]) -> list[tuple[Any, Dict]]:
+    """Pieces with what they hold, but for texts of the system prompt."""
+    return [(piece, json.loads(piece.content)) for piece in pieces if piece.place != SYSTEM]
+
+
+def at(read: Iterable[tuple[Any, Dict]], place: int) -> list[Dict]:
+    """What goes to a place, of pieces that were read."""
+    return [content for piece, content in read if piece.place == place]
 
 
 def block(of: Any, pieces: Sequence[Any], is_json: bool) -> Block:
@@ -72,7 +79,7 @@ def block(of: Any, pieces: Sequence[Any], is_json: bool) -> Block:
     return Block(
         digest=of.digest,
         generation=of.generation,
-        tools=contents(pieces, TOOLS),
+        tools=at(read(pieces), TOOLS),
         system=[json.loads(text) for text in system] if is_json else system,
         offers=offers(of, "offers"),
         tokens=tokens(of.tokens),
@@ -80,18 +87,13 @@ def block(of: Any, pieces: Sequence[Any], is_json: bool) -> Block:
     )
 
 
-def texts(value: Any) -> Iterator[str]:
-    """Every text in a message of any format."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(inner, str):
-                if key in ("text", "content", "output"):
-                    yield inner
-            else:
-                yield from texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from texts(inner)
+def texts(piece: Dict) -> Iterator[str]:
+    """The texts of a message, or of what answers a call, in any format. Not those inside definitions."""
+    for content in (piece.get("content"), piece.get("output")):
+        if isinstance(content, str):
+            yield content
+        elif isinstance(content, list):
+            yield from (part["text"] for part in content if "text" in part)
 
 
 def arguments(data: bytes) -> Dict:
