@@ -24,7 +24,7 @@ with Daemon() as daemon, daemon.crib() as crib:
     digests = set()
     for turn in turns:
         agent.ask(turn["query"])
-        digests.add(session.block.digest)
+        digests.add(agent.last_plan.block_digest)
     session.close()
     print(f"presence {crib.stats().presence_rate:.1%}, saving {crib.stats().saving:.1%}, {len(digests)} block(s)")
 print(f"{len(provider.requests)} requests, each a prefix of the next: {not provider.check_prefix()}")
