@@ -27,7 +27,10 @@ PACKAGES = ["grpcio-tools==1.62.3", "setuptools<81"]
 def generator() -> Path:
     """The Python that has the generator."""
     python = ENVIRONMENT / "bin" / "python"
-    if subprocess.run([python, "-c", "import grpc_tools.protoc"], capture_output=True).returncode if python.exists() else True:
+    is_there = (
+        python.exists() and not subprocess.run([python, "-c", "import grpc_tools"], capture_output=True).returncode
+    )
+    if not is_there:
         venv.create(ENVIRONMENT, with_pip=True, clear=True)
         subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True)
     return python

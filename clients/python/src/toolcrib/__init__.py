@@ -12,7 +12,7 @@
 
 from __future__ import annotations
 
-from ._crib import AsyncCrib, Crib, Imported, Refused, aconnect, connect
+from ._crib import AsyncCrib, Crib, Imported, Opening, Refused, aconnect, connect
 from ._errors import CribError
 from .session import AsyncSession, Session
 from .values import (
@@ -47,6 +47,7 @@ __all__ = [
     "Figures",
     "Imported",
     "Offer",
+    "Opening",
     "OwnTool",
     "Plan",
     "Refused",

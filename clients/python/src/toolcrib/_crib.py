@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from . import _wire
 from ._errors import CribError
@@ -22,6 +22,9 @@ from .v1 import registry_pb2, stats_pb2
 from .v1 import session_pb2 as pb
 from .values import Figures, OwnTool, ToolRef, Violation
 
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
 #: Where `toolcrib serve` listens.
 ADDRESS = "127.0.0.1:7117"
 
@@ -30,6 +33,35 @@ STEP_TIMEOUT = 0.25
 
 #: A catalog: a file, its bytes, or tools as MCP, OpenAI or Anthropic have them.
 Catalog = str | PathLike[str] | bytes | Sequence[Mapping[str, Any]]
+
+
+class Opening(TypedDict, total=False):
+    """How a session is opened; all of it can be left out."""
+
+    #: The model, as named to the provider. It decides the delivery where that is left out.
+    model: str
+    #: `append`, `reference`, `invoke` or `tools`; docs/deliveries.md says what each does.
+    delivery: str | None
+    #: Context window in tokens, at least 1,000; the namespace's default where it is left out.
+    context_window: int
+    #: Names of the runtime's own tools: they are left alone, and no other tool gets their name.
+    own_tools: Sequence[OwnTool | str]
+    #: Only these tools: `source/name` or `source/*`.
+    allow: Sequence[str]
+    #: Without these, taken out after `allow`.
+    deny: Sequence[str]
+    #: Always in the block: `source/name`.
+    must_have: Sequence[str]
+    #: Write a cache breakpoint into the block (Anthropic).
+    mark_cache: bool
+    #: Most tokens of definitions outside the block; the policy's share of the window where it is left out.
+    on_demand_budget: int
+    #: A session whose context this one copies, and whose block it gets.
+    fork_of: str
+    #: The session that started this one, for lineage only.
+    parent: str
+    #: The traffic is made up: nothing of it is judged.
+    played: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,42 +104,29 @@ class CribCore:
     async def close(self) -> None:
         await self._transport.close()
 
-    async def open_session(
-        self,
-        session_id: str,
-        format: str,
-        model: str,
-        delivery: str | None,
-        context_window: int,
-        own_tools: Sequence[OwnTool | str],
-        allow: Sequence[str],
-        deny: Sequence[str],
-        must_have: Sequence[str],
-        mark_cache: bool,
-        on_demand_budget: int,
-        fork_of: str,
-        parent: str,
-        played: bool,
-    ) -> SessionCore:
+    async def open_session(self, session_id: str, format: str, opening: Opening) -> SessionCore:
         if format not in FORMATS:
             raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
-        own = [OwnTool(tool) if isinstance(tool, str) else tool for tool in own_tools]
-        opening = pb.OpenSessionRequest(
+        own = [OwnTool(tool) if isinstance(tool, str) else tool for tool in opening.get("own_tools", ())]
+        delivery = _wire.number(pb.Delivery, "DELIVERY_", opening.get("delivery") or "unspecified")
+        request = pb.OpenSessionRequest(
             namespace=self.namespace,
             session_id=session_id or uuid.uuid4().hex,
             format=_wire.number(pb.Format, "FORMAT_", format),
-            delivery=_wire.number(pb.Delivery, "DELIVERY_", delivery) if delivery else 0,
-            model=model,
-            context_window=context_window,
-            pool=pb.Pool(allow=allow, deny=deny, must_have=must_have),
+            delivery=delivery,
+            model=opening.get("model", ""),
+            context_window=opening.get("context_window", 0),
+            pool=pb.Pool(
+                allow=opening.get("allow", ()), deny=opening.get("deny", ()), must_have=opening.get("must_have", ())
+            ),
             own_tools=[pb.OwnTool(name=tool.name, tokens=tool.tokens) for tool in own],
-            on_demand_budget=on_demand_budget,
-            fork_of=fork_of,
-            parent_session_id=parent,
-            mark_cache=mark_cache,
-            played=played,
+            on_demand_budget=opening.get("on_demand_budget", 0),
+            fork_of=opening.get("fork_of", ""),
+            parent_session_id=opening.get("parent", ""),
+            mark_cache=opening.get("mark_cache", False),
+            played=opening.get("played", False),
         )
-        session = SessionCore(self._transport, opening, self._timeout, self._patience)
+        session = SessionCore(self._transport, request, self._timeout, self._patience)
         await session.open()
         return session
 
@@ -188,65 +207,21 @@ class Crib:
         """Waits until the daemon can be reached. Raises CribError where that takes more than `timeout` seconds."""
         run(self.core.wait_for_ready(timeout))
 
-    def open_session(
-        self,
-        session_id: str = "",
-        *,
-        format: str,
-        model: str = "",
-        delivery: str | None = None,
-        context_window: int = 0,
-        own_tools: Sequence[OwnTool | str] = (),
-        allow: Sequence[str] = (),
-        deny: Sequence[str] = (),
-        must_have: Sequence[str] = (),
-        mark_cache: bool = False,
-        on_demand_budget: int = 0,
-        fork_of: str = "",
-        parent: str = "",
-        played: bool = False,
-    ) -> Session:
+    def open_session(self, session_id: str = "", *, format: str, **opening: Unpack[Opening]) -> Session:
         """Opens a session, or goes on with the open one of that id and the same arguments.
 
         Args:
             session_id: The conversation's id, 1 to 128 characters; one is made where it is left out.
             format: `anthropic`, `openai_responses` or `openai_chat`.
-            model: As named to the provider. It decides the delivery where that is left out.
-            delivery: `append`, `reference`, `invoke` or `tools`; docs/deliveries.md says what each does.
-            context_window: In tokens; 0 takes the namespace's default.
-            own_tools: Names of the runtime's own tools: they are left alone, and no other tool gets their name.
-            allow: Only these tools: `source/name` or `source/*`.
-            deny: Without these, taken out after `allow`.
-            must_have: Always in the block.
-            mark_cache: Write a cache breakpoint into the block (Anthropic).
-            on_demand_budget: Most tokens of definitions outside the block; 0 takes the policy's share of the window.
-            fork_of: A session whose context this one copies.
-            parent: The session that started this one, for lineage only.
-            played: The traffic is made up: nothing of it is judged.
+            opening: Everything that can be left out; see `Opening`.
 
         Raises CribError where the daemon does not answer within ten seconds or refuses, and ValueError for words that
         are none of these.
         """
-        opened = self.core.open_session(
-            session_id,
-            format,
-            model,
-            delivery,
-            context_window,
-            own_tools,
-            allow,
-            deny,
-            must_have,
-            mark_cache,
-            on_demand_budget,
-            fork_of,
-            parent,
-            played,
-        )
-        return Session(run(opened))
+        return Session(run(self.core.open_session(session_id, format, opening)))
 
     def import_catalog(self, catalog: Catalog, source: str = "", *, dry_run: bool = False) -> Imported:
-        """Registers the tools of a catalog: what MCP's `tools/list` answers, an OpenAI or Anthropic tools array, JSON lines.
+        """Registers a catalog: an answer to MCP's `tools/list`, an OpenAI or Anthropic tools array, or JSON lines.
 
         Args:
             catalog: A file's path, its bytes, or the tools as dicts.
@@ -274,7 +249,7 @@ class Crib:
 
 
 class AsyncCrib:
-    """A namespace of a daemon, for callers that await. Make it inside the event loop; `async with` ends the connection."""
+    """A namespace of a daemon, for callers that await. To be made inside the event loop; `async with` ends it."""
 
     def __init__(
         self,
@@ -296,42 +271,9 @@ class AsyncCrib:
         """Waits until the daemon can be reached. Raises CribError where that takes more than `timeout` seconds."""
         await self.core.wait_for_ready(timeout)
 
-    async def open_session(
-        self,
-        session_id: str = "",
-        *,
-        format: str,
-        model: str = "",
-        delivery: str | None = None,
-        context_window: int = 0,
-        own_tools: Sequence[OwnTool | str] = (),
-        allow: Sequence[str] = (),
-        deny: Sequence[str] = (),
-        must_have: Sequence[str] = (),
-        mark_cache: bool = False,
-        on_demand_budget: int = 0,
-        fork_of: str = "",
-        parent: str = "",
-        played: bool = False,
-    ) -> AsyncSession:
+    async def open_session(self, session_id: str = "", *, format: str, **opening: Unpack[Opening]) -> AsyncSession:
         """Opens a session, or goes on with the open one. Takes what Crib.open_session takes."""
-        opened = await self.core.open_session(
-            session_id,
-            format,
-            model,
-            delivery,
-            context_window,
-            own_tools,
-            allow,
-            deny,
-            must_have,
-            mark_cache,
-            on_demand_budget,
-            fork_of,
-            parent,
-            played,
-        )
-        return AsyncSession(opened)
+        return AsyncSession(await self.core.open_session(session_id, format, opening))
 
     async def import_catalog(self, catalog: Catalog, source: str = "", *, dry_run: bool = False) -> Imported:
         """Registers the tools of a catalog. Takes what Crib.import_catalog takes."""

@@ -76,11 +76,19 @@ class Reports:
         self._drop()
 
     def _drop(self) -> None:
-        while len(self._news) > NEWS_KEPT or self._n_steps > STEPS_KEPT:
+        is_orphan = False
+        while self._news and (len(self._news) > NEWS_KEPT or self._n_steps > STEPS_KEPT or is_orphan):
             _, news = self._news.popleft()
             self._n_steps -= isinstance(news, Step)
             self.dropped += 1
-            _LOG.warning("the daemon is away for too long: what happened %d steps ago is not counted", self._n_steps)
+            _LOG.warning(
+                "the daemon is away for too long: %d outcomes, endings and steps are lost by now", self.dropped
+            )
+            # What became of a step's calls says nothing without the step.
+            is_orphan = (is_orphan or isinstance(news, Step)) and not self._begins_with_a_step()
+
+    def _begins_with_a_step(self) -> bool:
+        return bool(self._news) and isinstance(self._news[0][1], Step)
 
     def planned(self, key: str, step_id: str) -> None:
         """Learns the id of a step."""
@@ -115,8 +123,10 @@ class Reports:
         return batch
 
     def acknowledge(self, batch: Batch, acks: Sequence[Any]) -> int:
-        """Takes off what went with a request that was answered. What the daemon could not store is kept; returns how many
-        those are."""
+        """Takes off what went with a request that was answered.
+
+        What the daemon could not store is kept; returns how many those are.
+        """
         again = []
         results = iter(acks)
         for _ in range(len(batch.outcomes) + len(batch.endings)):

@@ -60,7 +60,7 @@ class SessionCore:
         # Names that the model was given, with what stands behind them, and those that were refused since.
         self._given: dict[str, ToolRef] = {}
         self._withheld: dict[str, str] = {}
-        # What each call that may run was called. An outcome says it again: a daemon that crashed may not remember the check.
+        # What each call that may run was called. An outcome says it again: a daemon that crashed may have lost the check.
         self._called: dict[str, str] = {}
         # Texts that the daemon gave, with the definitions that they hold.
         self._texts: dict[str, tuple[str, ...]] = {}
@@ -146,10 +146,13 @@ class SessionCore:
         return self.block
 
     async def flush(self) -> None:
-        """Tells the daemon all that it was not told yet. Raises CribError where it does not answer; nothing is lost."""
-        await self._catch_up(self._patience.clock() + PATIENT)
-        while len(self._reports):
-            await self._report(self._patience.clock() + PATIENT)
+        """Tells the daemon all that it was not told yet, and waits until it is on disk, with the steps before it.
+
+        Raises CribError where the daemon does not answer, or cannot store it; nothing is lost.
+        """
+        end = self._patience.clock() + PATIENT
+        await self._catch_up(end)
+        await self._report(end, durable=True)
 
     async def close(self) -> None:
         """Tells the daemon what is left, and ends the session there. Raises CribError where it does not answer."""
@@ -277,15 +280,17 @@ class SessionCore:
             answer = await self._send(request, batch, end)
             self._reports.planned(step.key, answer.step_id)
 
-    async def _report(self, end: float) -> None:
+    async def _report(self, end: float, durable: bool = False) -> None:
         batch = self._reports.next()
-        request = self._request(pb.ReportOutcomesRequest, outcomes=batch.outcomes, endings=batch.endings)
+        request = self._request(
+            pb.ReportOutcomesRequest, outcomes=batch.outcomes, endings=batch.endings, durable=durable
+        )
         try:
             answer = await self._patience.ask(self._transport, self._calls.ReportOutcomes, request, self._left(end))
         except CribError as error:
             if not self._reports.give_up(batch, error):
                 raise
-            return
+            return await self._report(end, durable)
         if self._reports.acknowledge(batch, answer.acks):
             raise CribError("UNAVAILABLE", "the daemon could not store all outcomes; they are kept to be sent again")
 
@@ -483,7 +488,7 @@ def _as_json(value: Any) -> bytes:
     return Call("", "", value).json() if isinstance(value, (str, dict)) else b""
 
 
-def _cut(text: str) -> bytes | str:
+def _cut(text: str) -> str:
     """Cuts a text to what is sent of it, at a whole character."""
     if len(text) <= _QUERY_BYTES // 4:
         return text
@@ -498,9 +503,9 @@ def _wire_names(message: Any) -> set[str]:
         value = todo.pop()
         if isinstance(value, Mapping):
             names |= {inner for key, inner in value.items() if key in ("name", "tool_name") and isinstance(inner, str)}
-            todo += [_wire.arguments(v.encode()) if k == "arguments" and isinstance(v, str) else v for k, v in value.items()]
+            for key, inner in value.items():
+                is_text = key == "arguments" and isinstance(inner, str)
+                todo.append(_wire.arguments(inner.encode()) if is_text else inner)
         elif isinstance(value, list):
             todo += value
     return names
-
-

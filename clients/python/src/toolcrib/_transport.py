@@ -17,7 +17,7 @@ import grpc
 import grpc.aio
 
 from ._errors import CribError, read
-from .v1 import policy_pb2_grpc, registry_pb2_grpc, session_pb2_grpc, stats_pb2_grpc
+from .v1 import registry_pb2_grpc, session_pb2_grpc, stats_pb2_grpc
 
 #: A daemon that was restarted is found at once: by itself grpc would wait up to two minutes.
 CHANNEL_OPTIONS = [
@@ -33,10 +33,14 @@ class Services:
     """The stubs of a channel."""
 
     def __init__(self, channel: Any) -> None:
-        self.session: Any = session_pb2_grpc.SessionServiceStub(channel)
-        self.registry: Any = registry_pb2_grpc.RegistryServiceStub(channel)
-        self.policy: Any = policy_pb2_grpc.PolicyServiceStub(channel)
-        self.stats: Any = stats_pb2_grpc.StatsServiceStub(channel)
+        self.session: Any = _untyped(session_pb2_grpc.SessionServiceStub)(channel)
+        self.registry: Any = _untyped(registry_pb2_grpc.RegistryServiceStub)(channel)
+        self.stats: Any = _untyped(stats_pb2_grpc.StatsServiceStub)(channel)
+
+
+def _untyped(stub: Any) -> Any:
+    """A generated stub: the generator writes no types for them."""
+    return stub
 
 
 class Transport(Protocol):

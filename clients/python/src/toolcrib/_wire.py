@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 from .v1 import session_pb2 as pb
 from .values import Block, Dict, Excluded, Offer, Tokens, ToolRef, Violation
@@ -12,17 +12,17 @@ from .values import Block, Dict, Excluded, Offer, Tokens, ToolRef, Violation
 TOOLS, SYSTEM, MESSAGES, TOOL_RESULT = pb.PLACE_TOOLS, pb.PLACE_SYSTEM, pb.PLACE_MESSAGES, pb.PLACE_TOOL_RESULT
 
 
-def number(kind: Any, prefix: str, name: str) -> int:
-    """The number of an enum's value, from the name that users write."""
+def number(kind: Any, prefix: str, name: str) -> Any:
+    """The number of an enum's value, from the name that users write. Raises ValueError with those that there are."""
     try:
-        return cast(int, kind.Value(prefix + name.upper()))
+        return kind.Value(prefix + name.upper())
     except ValueError:
         known = [word(kind, prefix, value) for value in kind.values() if value]
         raise ValueError(f"{name!r} is none of {', '.join(known)}") from None
 
 
 def word(kind: Any, prefix: str, value: int) -> str:
-    """The name of an enum's value as users read it; empty where it says nothing, `value_N` where it is not known here."""
+    """The name of an enum's value as users read it: empty where it says nothing, `value_N` where it is not known."""
     if value == 0:
         return ""
     try:

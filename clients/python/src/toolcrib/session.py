@@ -99,9 +99,7 @@ class Session(_Session):
         usage: Usage | None = None,
     ) -> Plan:
         """Says what goes into the next model request. See `SessionCore.plan`."""
-        step = self.core.plan(
-            messages, goal=goal, key=key, max_tools=max_tools, max_tokens=max_tokens, usage=usage
-        )
+        step = self.core.plan(messages, goal=goal, key=key, max_tools=max_tools, max_tokens=max_tokens, usage=usage)
         return run(step)
 
     def validate(self, plan: Plan, calls: Sequence[Call]) -> list[Checked]:

@@ -9,9 +9,19 @@ from typing import Any, Literal
 
 Dict = dict[str, Any]
 
-#: How a call ended. The last four before `not_run` are countable: three in a row put a tool into quarantine.
+#: How a call ended. `auth`, `timeout`, `transport` and `server_error` count against the tool: three in a row put it in
+#: quarantine.
 Ending = Literal[
-    "ok", "bad_arguments", "not_found", "refused", "auth", "timeout", "transport", "server_error", "not_run", "unspecified"
+    "ok",
+    "bad_arguments",
+    "not_found",
+    "refused",
+    "auth",
+    "timeout",
+    "transport",
+    "server_error",
+    "not_run",
+    "unspecified",
 ]
 
 #: How a step ended that made no call.

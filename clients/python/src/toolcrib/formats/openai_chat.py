@@ -55,7 +55,7 @@ class OpenaiChat:
         """Why a reply ended."""
         if _message(response).get("refusal"):
             return Stop.REFUSED
-        reason = plain(plain(response)["choices"][0]).get("finish_reason")
+        reason = str(plain(plain(response)["choices"][0]).get("finish_reason"))
         return {"length": Stop.CUT, "content_filter": Stop.REFUSED}.get(reason, Stop.DONE)
 
     def reply_message(self, response: Any) -> list[Dict]:

@@ -52,8 +52,13 @@ def find_binary() -> Path:
 class Daemon:
     """A daemon on a port of its own. `with` stops it and deletes its store."""
 
-    def __init__(self, *, namespace: str = "default", arguments: Sequence[str] = (), binary: Path | None = None) -> None:
-        """Starts it. `arguments` go behind `toolcrib serve`. Raises RuntimeError with its log where it does not start."""
+    def __init__(
+        self, *, namespace: str = "default", arguments: Sequence[str] = (), binary: Path | None = None
+    ) -> None:
+        """Starts it; `arguments` go behind `toolcrib serve`.
+
+        Raises RuntimeError, with the daemon's log, where it does not start.
+        """
         self.namespace = namespace
         self._binary = binary or find_binary()
         self._arguments = list(arguments)
@@ -103,8 +108,9 @@ class Daemon:
         return AsyncCrib(self.address, namespace=self.namespace, timeout=timeout)
 
     def run(self, *command: str) -> str:
-        """Runs a `toolcrib` command against it, e.g. `run("tool", "quarantine", "github/create_issue")`, and returns what
-        it printed. Raises CalledProcessError where it fails.
+        """Runs a `toolcrib` command against it and returns what it printed. Raises CalledProcessError where it fails.
+
+        daemon.run("tool", "quarantine", "github/create_issue", "--reason", "its token is gone")
         """
         env: Mapping[str, str] = os.environ | {
             "TOOLCRIB_ADDR": f"http://{self.address}",

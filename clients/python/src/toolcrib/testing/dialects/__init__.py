@@ -1,0 +1,1 @@
+"""How each provider's API is read and answered by ScriptedProvider."""
