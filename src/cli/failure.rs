@@ -139,6 +139,7 @@ fn next_step(reason: ErrorReason, shell: &Shell) -> String {
         | ErrorReason::RequestDiffers
         | ErrorReason::LogCut
         | ErrorReason::HashMismatch
+        | ErrorReason::TooManyNamespaces
         | ErrorReason::TooManySessions => String::new(),
     }
 }

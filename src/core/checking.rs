@@ -232,11 +232,20 @@ impl Checker<'_> {
         }
         checked.violations = violations;
         // The schema goes along where the model has not seen it, or may have lost it.
-        let carried = shown.filter(|_| {
-            let presence = checked.tool.as_ref().map(|(tool, _)| self.session.presence(self.step, tool));
-            !matches!(presence, Some(Presence::Resident))
-        });
+        let carried = shown.filter(|_| !checked.tool.as_ref().is_some_and(|(tool, _)| self.is_surely_present(tool)));
         self.refuse(checked, &text, carried)
+    }
+
+    /// Tells whether a definition is in front of the model: in the block, or on demand in a step for which the runtime said
+    /// what is present.
+    fn is_surely_present(&self, tool: &ToolId) -> bool {
+        let step = self.step.and_then(|step| self.session.step(step));
+        let was_told = step.is_some_and(|step| step.planned.present.is_some());
+        match self.session.presence(self.step, tool) {
+            Presence::Resident => true,
+            Presence::Issued | Presence::Recalled => was_told,
+            Presence::Absent | Presence::Unknown => false,
+        }
     }
 
     fn refuse(&self, mut checked: Checked, text: &str, carried: Option<Arc<Shown>>) -> Checked {
@@ -252,7 +261,7 @@ fn answer(call: &RawCall<'_>, kind: CallKind) -> Checked {
     Checked {
         call_id: call.call_id.clone(),
         kind,
-        run: kind == CallKind::Own,
+        run: matches!(kind, CallKind::Own | CallKind::Request),
         verdict: Verdict::Unjudged,
         tool: None,
         arguments: None,

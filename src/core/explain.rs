@@ -317,9 +317,10 @@ impl Explainer<'_> {
             Fate::Issued | Fate::Owed | Fate::Resident | Fate::Present | Fate::Own => String::new(),
             Fate::OverBudget => {
                 let Budget { most, held, left, .. } = self.plan.budget;
+                let reserve = planning::reserve(self.view, most);
                 format!(
-                    "needs {} tokens where {left} were left of {most} ({held} held): raise plan.budget_share or the session's \
-                     on_demand_budget, or shorten its definition",
+                    "needs {} tokens where {left} were left of {most} ({held} held, {reserve} kept for the model's own requests): \
+                     raise plan.budget_share or the session's on_demand_budget, or shorten its definition",
                     standing.tokens
                 )
             }

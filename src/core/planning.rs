@@ -93,7 +93,8 @@ pub struct Budget {
     pub most: u32,
     /// What those in the context hold.
     pub held: u32,
-    /// What this step may add: the rest, or less where the step asked for less.
+    /// What this step may add: the rest less what is kept for the model's own requests, or less where the step asked for
+    /// less.
     pub left: u32,
 }
 
@@ -102,7 +103,7 @@ pub struct Budget {
 pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u32, ask: &StepAsk<'_>) -> Plan {
     let spec = session.spec();
     let shelf = session.shelf_before(ask.present.as_ref());
-    let mut choice = Choice::new(view, session, block, &shelf, ask.max_tokens);
+    let mut choice = Choice::for_step(view, session, block, &shelf, ask.max_tokens);
     choice.take_what_is_owed(ask.present.is_some());
 
     let limit = limit_of(view, ask);
@@ -214,6 +215,11 @@ pub fn on_demand_budget(view: &View, spec: &SessionSpec) -> u32 {
     }
 }
 
+/// Returns how many of a session's on-demand tokens steps leave for what the model asks for itself.
+pub fn reserve(view: &View, most: u32) -> u32 {
+    (f64::from(most) * view.policy.plan.recall_reserve) as u32
+}
+
 /// Returns the heat that decides between near equals.
 pub fn heat(view: &View) -> impl Fn(&ToolId) -> f32 {
     |tool| view.pool.heat_key(tool) as f32 / HEAT_UNIT
@@ -247,8 +253,20 @@ pub struct Choice<'a> {
 }
 
 impl<'a> Choice<'a> {
-    /// Starts with nothing taken. A `max_tokens` of 0 leaves the session's budget as it is.
-    pub fn new(view: &'a View, session: &'a Session, block: &'a Block, shelf: &'a Shelf, max_tokens: u32) -> Self {
+    /// Starts with nothing taken, for a step: a share of the budget is left for what the model asks for itself, since a
+    /// step guesses and the model knows. A `max_tokens` of 0 leaves the rest as it is.
+    pub fn for_step(view: &'a View, session: &'a Session, block: &'a Block, shelf: &'a Shelf, max_tokens: u32) -> Self {
+        let mut choice = Self::for_request(view, session, block, shelf);
+        choice.left = choice.left.saturating_sub(reserve(view, choice.budget.most));
+        if max_tokens > 0 {
+            choice.left = choice.left.min(max_tokens);
+        }
+        choice.budget.left = choice.left;
+        choice
+    }
+
+    /// Starts with nothing taken, for what the model itself asks for.
+    pub fn for_request(view: &'a View, session: &'a Session, block: &'a Block, shelf: &'a Shelf) -> Self {
         let spec = session.spec();
         let form = Form::on_demand(spec);
         let cost = |(tool, version): (&ToolId, &Version)| {
@@ -259,7 +277,6 @@ impl<'a> Choice<'a> {
         let tokens = frame + shelf.iter().map(cost).sum::<u32>();
         let most = on_demand_budget(view, spec);
         let left = most.saturating_sub(tokens);
-        let left = if max_tokens == 0 { left } else { left.min(max_tokens) };
         let budget = Budget { window: spec.window, most, held: tokens, left };
         Self { view, session, block, shelf, form, left, tokens, issued: Vec::new(), budget, fates: Vec::new() }
     }

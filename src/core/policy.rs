@@ -103,6 +103,9 @@ pub struct PlanPolicy {
     pub top_m: u32,
     /// Share of the window that on-demand definitions may hold.
     pub budget_share: f64,
+    /// Share of those tokens that steps leave for what the model itself asks for.
+    #[serde(default = "default_recall_reserve")]
+    pub recall_reserve: f64,
     /// Most definitions that one `request_tool` issues.
     pub recall_limit: u32,
     /// How many of a session's last calls are put back once they are no longer present.
@@ -110,6 +113,11 @@ pub struct PlanPolicy {
     /// Share of a tool's score below which a confusable tool of another source is not issued beside it; 0 for never.
     #[serde(default = "default_confusable_share")]
     pub confusable_share: f64,
+}
+
+/// See `docs/decisions/a-reserve-for-recall.md`.
+fn default_recall_reserve() -> f64 {
+    0.25
 }
 
 /// See `docs/decisions/confusable-tools.md`.
@@ -256,6 +264,7 @@ impl Default for Policy {
             plan: PlanPolicy {
                 top_m: 8,
                 budget_share: 0.10,
+                recall_reserve: default_recall_reserve(),
                 recall_limit: 8,
                 reissue_calls: 8,
                 confusable_share: default_confusable_share(),

@@ -151,7 +151,7 @@ impl Recall<'_> {
     /// Issues what is not in the context yet, within the budget, and says what can be called now.
     fn issue<'t>(&self, tools: impl Iterator<Item = (&'t ToolId, f32)>, total: usize, result: RequestResult) -> Answer {
         let limit = self.view.policy.plan.recall_limit;
-        let mut choice = Choice::new(self.view, self.session, self.block, self.shelf, 0);
+        let mut choice = Choice::for_request(self.view, self.session, self.block, self.shelf);
         let mut present = Vec::new();
         let mut too_large = Vec::new();
         for (tool, score) in tools {
@@ -180,7 +180,8 @@ impl Recall<'_> {
         }
         let result = if issued.is_empty() && too_large.is_empty() { RequestResult::AlreadyPresent } else { result };
         let returned = issued.len() as u32;
-        let total = (total.saturating_sub(present.len()) as u32).max(returned);
+        // What is named above is no further match.
+        let total = (total.saturating_sub(present.len() + too_large.len()) as u32).max(returned);
         let hint = if total > returned {
             format!("{} more match; say the need in other words if none of these fits.", total - returned)
         } else {

@@ -382,7 +382,7 @@ impl Handle {
         let tokens = session.last_step().map_or(before_any, |step| step.planned.tokens);
         let present = session.shelf_before(None);
         let on_demand_budget = planning::on_demand_budget(&view, spec);
-        let on_demand_left = Choice::new(&view, &session, &block, &present, 0).left();
+        let on_demand_left = Choice::for_step(&view, &session, &block, &present, 0).left();
         Ok(SessionStatus { block, present, pending, tokens, on_demand_budget, on_demand_left, view, session })
     }
 }

@@ -127,8 +127,8 @@ impl From<EngineError> for Status {
                 format!("there is no namespace {id}; registering a tool or setting a policy makes it"),
             ),
             EngineError::TooManyNamespaces(most) => plain(
-                Code::ResourceExhausted,
-                ErrorReason::Overloaded,
+                Code::FailedPrecondition,
+                ErrorReason::TooManyNamespaces,
                 format!("there are {most} namespaces already; raise limits.namespaces in the configuration"),
             ),
             EngineError::UnknownSession(id) => plain(

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use toolcrib::core::admission::ViolationCode;
 use toolcrib::core::event::Word as _;
+use toolcrib::core::policy::{KEYS, Policy};
 use toolcrib::proto::ErrorReason;
 
 /// Returns the rows of the table below a heading, each with its cells.
@@ -14,9 +15,13 @@ fn rows<'a>(page: &'a str, heading: &str) -> Vec<Vec<&'a str>> {
     lines.map(|line| line.trim_matches('|').split('|').map(str::trim).collect()).collect()
 }
 
+fn page(name: &str) -> String {
+    let path = format!("{}/docs/{name}", env!("CARGO_MANIFEST_DIR"));
+    std::fs::read_to_string(path).expect("a page of the documentation")
+}
+
 fn errors() -> String {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/errors.md");
-    std::fs::read_to_string(path).expect("docs/errors.md")
+    page("errors.md")
 }
 
 #[test]
@@ -58,4 +63,19 @@ fn every_exit_code_stands_there() {
     let page = errors();
     let codes: Vec<&str> = rows(&page, "Exit codes").into_iter().map(|row| row[0].trim_matches('`')).collect();
     assert_eq!(codes, ["0", "1", "2", "75"]);
+}
+
+#[test]
+fn every_line_of_the_table_of_models_and_no_other_stands_in_the_page_on_deliveries() {
+    let key = KEYS.iter().find(|key| key.name == "session.deliveries").expect("the key");
+    let known: BTreeSet<String> = key.get(&Policy::default()).split(',').map(str::to_owned).collect();
+    let page = page("deliveries.md");
+    let told: BTreeSet<String> = rows(&page, "Which model takes which")
+        .into_iter()
+        .flat_map(|row| {
+            let delivery = row[1].to_ascii_lowercase();
+            row[0].split(", ").map(|prefix| format!("{}={delivery}", prefix.trim_matches('`'))).collect::<Vec<_>>()
+        })
+        .collect();
+    assert_eq!(told, known);
 }

@@ -55,7 +55,7 @@ async fn an_explanation_is_what_the_next_step_does_and_leaves_no_trace() {
     assert!(!plan.issued.is_empty());
     assert_eq!((explained.issued, explained.result), (plan.issued, plan.result));
     let budget = explained.budget.expect("a budget");
-    assert_eq!((budget.window, budget.held, budget.most), (100_000, 0, budget.left));
+    assert_eq!((budget.window, budget.held, budget.most, budget.left), (100_000, 0, 10_000, 7_500));
     daemon.stop().await;
 }
 

@@ -140,7 +140,7 @@ async fn a_session_says_why_it_went_as_it_did_and_still_does_once_it_has_ended()
     assert_eq!(history.steps[0].calls[0].verdict(), Verdict::Unavailable);
     assert_eq!(history.steps[1].end(), StepEnd::GaveUp);
     assert_eq!(history.plans.map(|plans| (plans.nothing_found, plans.no_query)), Some((2, 1)));
-    assert_eq!((shown.on_demand_budget, shown.on_demand_left), (10_000, 10_000));
+    assert_eq!((shown.on_demand_budget, shown.on_demand_left), (10_000, 7_500));
 
     let close = CloseSessionRequest { namespace: NAMESPACE.into(), session_id: "a".into(), ..Default::default() };
     daemon.sessions.close_session(close).await.expect("it is closed");
@@ -162,7 +162,7 @@ async fn what_is_left_for_on_demand_definitions_shrinks_by_what_is_present() {
     daemon.open("a").await;
     let tokens = daemon.plan("a", "send an email to Ann").await.tokens.expect("tokens");
     assert!(tokens.issued > 0);
-    assert_eq!(daemon.get("a").await.on_demand_left, 10_000 - tokens.issued);
+    assert_eq!(daemon.get("a").await.on_demand_left, 7_500 - tokens.issued);
     daemon.stop().await;
 }
 

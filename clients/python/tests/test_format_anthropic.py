@@ -68,7 +68,7 @@ def test_present_is_what_stands_in_the_messages(messages: list[Any], present: li
 
 
 def test_calls_text_and_history_are_read_from_the_sdks_reply() -> None:
-    content = [
+    content: list[dict[str, Any]] = [
         {"type": "thinking", "thinking": "hm", "signature": "s"},
         {"type": "text", "text": "I look"},
         {"type": "tool_use", "id": "1", "name": "a", "input": {"n": 1}},

@@ -28,7 +28,9 @@ SEARCH = {
 
 
 def said(text: str, kind: str = "output_text") -> dict[str, Any]:
-    part = {"type": "refusal", "refusal": text} if kind == "refusal" else {"type": kind, "text": text, "annotations": []}
+    part = (
+        {"type": "refusal", "refusal": text} if kind == "refusal" else {"type": kind, "text": text, "annotations": []}
+    )
     return {"id": "m", "type": "message", "role": "assistant", "status": "completed", "content": [part]}
 
 
@@ -73,7 +75,10 @@ def test_the_query_is_the_users_last_words_and_what_the_model_wrote_since() -> N
         ({"type": "tool_search_output", "call_id": "2", "execution": "client", "tools": [function("c")]}, ["c"]),
         ({"type": "tool_search_output", "call_id": "2", "execution": "client", "tools": []}, []),
         ({"type": "function_call_output", "call_id": "1", "output": PIECE}, ["from_text"]),
-        ({"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": PIECE}]}, ["from_text"]),
+        (
+            {"type": "function_call_output", "call_id": "1", "output": [{"type": "input_text", "text": PIECE}]},
+            ["from_text"],
+        ),
         (user(PIECE), ["from_text"]),
         (user(PIECE + " "), []),
     ],

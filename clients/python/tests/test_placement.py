@@ -70,8 +70,13 @@ def test_well_formed_requests_have_no_fault(request_body: dict[str, Any]) -> Non
             "messages[0] has a tool_addition outside a system message",
         ),
         (
-            body(USER, {"role": "system", "content": [{"type": "tool_addition", "tool": {
-                "type": "tool_reference", "name": "nobody"}}]}),
+            body(
+                USER,
+                {
+                    "role": "system",
+                    "content": [{"type": "tool_addition", "tool": {"type": "tool_reference", "name": "nobody"}}],
+                },
+            ),
             "messages[1] refers to nobody, which is not declared",
         ),
         (body(USER, tools=[TOOL, {**DEFERRED, **MARK}]), "later is deferred and cannot be a cache breakpoint"),

@@ -38,13 +38,13 @@ def test_a_tool_in_the_array_is_called_by_name_and_then_answered() -> None:
     assert call.type == "tool_use" and call.name == "a" and call.input == {"n": 3}
     assert first.stop_reason == "tool_use"
     messages += [
-        first.to_param() if hasattr(first, "to_param") else {"role": "assistant", "content": first.content},
+        {"role": "assistant", "content": first.content},
         {"role": "user", "content": [{"type": "tool_result", "tool_use_id": call.id, "content": "done"}]},
     ]
     second = client.messages.create(model="m", max_tokens=9, messages=messages, tools=[anthropic_tool("a")])
     assert second.stop_reason == "end_turn" and second.content[0].type == "text"
     assert provider.check_prefix() == []
-    assert second.usage.cache_read_input_tokens > 0
+    assert second.usage.cache_read_input_tokens
 
 
 def test_a_deferred_tool_is_asked_for_until_a_result_refers_to_it() -> None:

@@ -121,6 +121,14 @@ pub const KEYS: &[Key] = &[
         "Bounds what on-demand definitions may hold in a context, so that savings do not decay."
     ),
     number!(
+        "plan.recall_reserve",
+        plan.recall_reserve,
+        0.0..=1.0,
+        "0.0..=1.0",
+        "share of the on-demand tokens",
+        "What steps leave for what the model asks for itself, so that guesses never take the room of what it knows it needs."
+    ),
+    number!(
         "plan.recall_limit",
         plan.recall_limit,
         1..=64,

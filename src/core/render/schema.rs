@@ -11,7 +11,7 @@ use serde_json::{Map, Value};
 use super::super::event::Format;
 
 /// Keywords that Anthropic and OpenAI refuse beside the properties of the arguments, at the top of a schema.
-const NOT_AT_THE_TOP: [&str; 5] = ["oneOf", "anyOf", "allOf", "enum", "not"];
+const NOT_AT_THE_TOP: &[&str] = &["oneOf", "anyOf", "allOf", "enum", "const", "not"];
 
 /// Longest name of a parameter that Anthropic takes.
 const PROPERTY_CHARS: usize = 64;
@@ -25,22 +25,20 @@ pub struct Taken<'a> {
 }
 
 /// Fits a schema to what the providers of native tools take: an object, with nothing beside its properties that says
-/// more. MCP takes any.
+/// more. MCP asks only that it says to be an object.
 pub fn take<'a>(format: Format, schema: &'a str, description: &'a str) -> Taken<'a> {
     let as_registered = Taken { schema: schema.into(), description: description.into() };
-    if format == Format::Mcp {
-        return as_registered;
-    }
+    let refused = if format == Format::Mcp { &[] } else { NOT_AT_THE_TOP };
     let Ok(Value::Object(mut root)) = serde_json::from_str::<Value>(schema) else { return as_registered };
     let is_object = root.get("type").and_then(Value::as_str) == Some("object");
-    if is_object && !NOT_AT_THE_TOP.iter().any(|keyword| root.contains_key(*keyword)) {
+    if is_object && !refused.iter().any(|keyword| root.contains_key(*keyword)) {
         return as_registered;
     }
     let mut moved = Map::new();
-    for keyword in NOT_AT_THE_TOP {
+    for keyword in refused {
         // In place, so that what is left stays in the order of the registration.
-        if let Some(value) = root.shift_remove(keyword) {
-            moved.insert(keyword.to_owned(), value);
+        if let Some(value) = root.shift_remove(*keyword) {
+            moved.insert((*keyword).to_owned(), value);
         }
     }
     root.insert("type".to_owned(), Value::from("object"));
@@ -89,7 +87,13 @@ mod tests {
             taken.description,
             "Does it.\nThe arguments must also fit this JSON Schema: {\"oneOf\":[{\"required\":[\"a\"]},{\"required\":[\"b\"]}]}"
         );
-        assert_eq!(take(Format::Mcp, schema, "Does it.").schema, schema);
+    }
+
+    #[test]
+    fn mcp_wants_the_object_named_and_nothing_moved() {
+        let taken = take(Format::Mcp, r#"{"oneOf":[{"required":["a"]}]}"#, "Does it.");
+        assert_eq!(&*taken.schema, r#"{"oneOf":[{"required":["a"]}],"type":"object"}"#);
+        assert_eq!(&*taken.description, "Does it.");
     }
 
     #[test]

@@ -52,9 +52,10 @@ class _Agent:
         dispatch: Callable[[Checked], Awaitable[Content]],
         max_steps: int,
     ) -> None:
+        # Calls of tools that the session does not know would be refused.
         named = {str(tool.get("name") or tool.get("function", {}).get("name") or "") for tool in settings.own_tools}
         if unknown := sorted(named - set(session.own_names)):
-            raise ValueError(f"own_tools of open_session must name {', '.join(unknown)} too: their calls would be refused")
+            raise ValueError(f"own_tools of open_session must name {', '.join(unknown)} too")
 
         async def send(messages: list[Any], plan: Plan) -> Any:
             return await create(**self.api.arguments(settings, session, plan, messages))

@@ -60,17 +60,23 @@ class Given:
 
     def take_pieces(self, pieces: Iterable[_wire.Placed]) -> None:
         """Remembers which texts hold which definitions, and what stands in the tools array."""
-        as_text = self.delivery in ("invoke", "reference")
         for piece in pieces:
             if piece.place == _wire.TOOLS:
                 self.array |= dict.fromkeys(piece.names, piece.content)
             else:
-                self.texts |= dict.fromkeys(_wire.texts(piece.content), piece.names if as_text else ())
+                self._take_texts(piece.content, piece.names)
 
-    def take_present(self, offers: Iterable[Offer]) -> None:
-        """Takes in what an earlier runtime of this session was given."""
+    def take_up(self, offers: Iterable[Offer], messages: Iterable[Dict] = ()) -> None:
+        """Takes in what an earlier process was given, with the messages that hold all of it."""
+        offers = list(offers)
         for offer in offers:
             self._learn(offer)
+        for message in messages:
+            self._take_texts(message, [offer.name for offer in offers])
+
+    def _take_texts(self, content: Dict, names: Sequence[str]) -> None:
+        as_text = self.delivery in ("invoke", "reference")
+        self.texts |= dict.fromkeys(_wire.texts(content), names if as_text else ())
 
     def _learn(self, offer: Offer) -> None:
         if offer.tool:

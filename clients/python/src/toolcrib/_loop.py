@@ -26,7 +26,10 @@ _CUT = "This call was not run: the reply was cut off. Make it shorter."
 
 
 class StepLimitError(RuntimeError):
-    """The model still called tools in the last request that `max_steps` allows. The history is whole: ask on, or stop."""
+    """The model still called tools in the last request that `max_steps` allows.
+
+    Those calls were run, and the history is whole: ask on, or leave it.
+    """
 
 
 class Loop:
@@ -93,7 +96,7 @@ class Loop:
             content = await self._dispatch(checked)
         except Exception as error:
             ending, said = ending_of(error)
-            content: Content = said
+            content = said
         except BaseException:
             self._session.report(checked.call_id, plan, "not_run")
             raise

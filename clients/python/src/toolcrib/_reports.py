@@ -63,6 +63,11 @@ class Batch:
     late: _News | None = None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether there is nothing to tell, as at most steps."""
+        return not (self.outcomes or self.endings or self.late)
+
+    @property
     def step(self) -> Step | None:
         """The step to be planned with them."""
         return self.late.what if self.late else None
@@ -144,24 +149,29 @@ class Reports:
             (batch.outcomes if isinstance(news.what, pb.Outcome) else batch.endings).append(news)
         return batch
 
+    def planned(self, key: str, step_id: str) -> None:
+        """Learns the id of a step that was made without one, or by an earlier process."""
+        self._late_ids[key] = step_id
+        while len(self._late_ids) > 4 * STEPS_KEPT:
+            self._late_ids.pop(next(iter(self._late_ids)))
+
     def late_id(self, key: str) -> str:
         """The id of a step that was planned late; empty where it was not."""
         return self._late_ids.get(key, "")
 
     def acknowledge(self, batch: Batch, answer: Any) -> None:
         """Takes off what went with a request that was answered; what the daemon could not store is kept."""
+        if batch.is_empty:
+            return
         done = [*batch.endings]
         for news, ack in zip(batch.outcomes, answer.acks, strict=True):
             if ack.result != pb.OUTCOME_RESULT_NOT_STORED:
                 done.append(news)
         if batch.late:
             done.append(batch.late)
-            self._late_ids[batch.late.key] = answer.step_id
-            while len(self._late_ids) > 4 * STEPS_KEPT:
-                self._late_ids.pop(next(iter(self._late_ids)))
-        if done:
-            ids = {id(news) for news in done}
-            self._remove(lambda news: id(news) in ids)
+            self.planned(batch.late.key, answer.step_id)
+        ids = {id(news) for news in done}
+        self._remove(lambda news: id(news) in ids)
 
     def give_up(self, batch: Batch, error: CribError) -> bool:
         """Drops those outcomes and endings of a batch that the daemon will never take, from the batch too.

@@ -12,7 +12,7 @@ Not for use by several threads at once: a session is one context.
 
 from __future__ import annotations
 
-import uuid
+import secrets
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any, TypeVar
@@ -93,17 +93,27 @@ class SessionCore:
         pieces = block.pieces
         if not pieces and block.size_bytes:
             # Over 1 MiB it comes as a stream, and before all else.
-            sent = await self._read(pb.ReadSessionRequest, end)
+            sent = await self._read(self.id, end)
             pieces = list(_first([message.piece for message in sent], block.size_bytes))
         self.block = _wire.block(block, pieces, is_json=self.format.name == "anthropic")
         self.given.take_block(self.block.offers)
 
     async def _take_up(self, end: float) -> None:
         """Learns again what an open session was given: this runtime was started anew, or copies another's context."""
-        sent = await self._read(pb.ReadSessionRequest, end, issued_only=True)
+        if self._opening.fork_of:
+            # Only the original knows which of its definitions came together in one text.
+            try:
+                await self._take_up_from(self._opening.fork_of, end)
+            except CribError as error:
+                if not error.is_session_gone:
+                    raise
+        await self._take_up_from(self.id, end)
+
+    async def _take_up_from(self, session_id: str, end: float) -> None:
+        sent = await self._read(session_id, end, issued_only=True)
         self.given.take_pieces(_wire.placed(message.piece for message in sent))
-        answer = await self._ask(self._calls.GetSession, self._request(pb.GetSessionRequest), end)
-        self.given.take_present(_wire.offers(answer, "present"))
+        request = pb.GetSessionRequest(namespace=self._opening.namespace, session_id=session_id)
+        self.given.take_up(_wire.offers(await self._ask(self._calls.GetSession, request, end), "present"))
 
     async def _in_session(self, work: Callable[[float], Awaitable[T]], timeout: float) -> T:
         """Does what needs an open session, until `timeout` seconds are over; opens it again where it is gone."""
@@ -146,10 +156,10 @@ class SessionCore:
         await self._in_session(refresh, PATIENT)
         return self.block
 
-    async def flush(self) -> None:
+    async def flush(self, timeout: float = PATIENT) -> None:
         """Tells the daemon all that it was not told yet, and waits until it is on disk, with the steps before it.
 
-        Raises CribError where the daemon does not answer, or cannot store it; nothing is lost.
+        Raises CribError where the daemon does not answer within `timeout` seconds, or cannot store it; nothing is lost.
         """
 
         async def flush(end: float) -> None:
@@ -157,7 +167,16 @@ class SessionCore:
             if not is_stored:
                 raise CribError("UNAVAILABLE", "the daemon cannot store all outcomes now; they are kept")
 
-        await self._in_session(flush, PATIENT)
+        await self._in_session(flush, timeout)
+
+    def recall(self, plan: Plan) -> None:
+        """Learns of a step that an earlier process of this runtime planned: its id, and what its messages hold.
+
+        For runtimes that keep both with their messages: the daemon itself forgets a session that is idle for too long.
+        """
+        if plan.step_id:
+            self._reports.planned(plan.key, plan.step_id)
+        self.given.take_up(plan.issued, plan.messages)
 
     async def close(self) -> None:
         """Tells the daemon what is left, and ends the session there. Raises CribError where it does not answer."""
@@ -182,8 +201,11 @@ class SessionCore:
     async def _ask(self, method: Any, request: Any, end: float) -> Any:
         return await self._patience.ask(self._transport, method, request, self._left(end))
 
-    async def _read(self, kind: Any, end: float, **fields: Any) -> list[Any]:
-        return await self._transport.read(self._calls.ReadSession, self._request(kind, **fields), self._left(end))
+    async def _read(self, session_id: str, end: float, issued_only: bool = False) -> list[Any]:
+        request = pb.ReadSessionRequest(
+            namespace=self._opening.namespace, session_id=session_id, issued_only=issued_only
+        )
+        return await self._transport.read(self._calls.ReadSession, request, self._left(end))
 
     async def _tell(self, method: Any, request: Any, batch: Batch, end: float) -> Any:
         """Sends a request with news."""
@@ -254,7 +276,7 @@ class SessionCore:
         A daemon that is not heard within the session's timeout is no error: the plan is then stale. Raises CribError
         where the daemon refuses the request itself.
         """
-        key = key or uuid.uuid4().hex
+        key = key or secrets.token_hex(16)
         self._reports.take_back(key)
         if self.delivery != "tools" and not self.format.is_user_turn_last(messages):
             # There is no place for a definition now: as good as no room.
@@ -294,6 +316,7 @@ class SessionCore:
             tools=self._tools(),
             issued=issued,
             tokens=_wire.tokens(answer.tokens),
+            block_digest=answer.block_digest,
             block_changed=self._tell_of_block(),
             breaks_cache=answer.breaks_cache,
             pending=answer.pending,
@@ -309,6 +332,7 @@ class SessionCore:
             tools=self._tools(),
             issued=(),
             tokens=self.block.tokens,
+            block_digest=self.block.digest,
             stale=True,
             reason=reason,
             block_changed=self._tell_of_block(),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from .v1 import session_pb2 as pb
@@ -22,6 +23,7 @@ def number(kind: Any, prefix: str, name: str) -> Any:
         raise ValueError(f"{name!r} is none of {', '.join(known)}") from None
 
 
+@cache
 def word(kind: Any, prefix: str, value: int) -> str:
     """The name of an enum's value as users read it: empty where it says nothing, `value_N` where it is not known."""
     if value == 0:
@@ -95,18 +97,13 @@ def block(of: Any, pieces: Sequence[Any], is_json: bool) -> Block:
     )
 
 
-def texts(value: Any) -> Iterator[str]:
-    """Every text in a message of any format."""
-    if isinstance(value, dict):
-        for key, inner in value.items():
-            if isinstance(inner, str):
-                if key in ("text", "content", "output"):
-                    yield inner
-            else:
-                yield from texts(inner)
-    elif isinstance(value, list):
-        for inner in value:
-            yield from texts(inner)
+def texts(piece: Dict) -> Iterator[str]:
+    """The texts of a message, or of what answers a call, in any format. Not those inside definitions."""
+    for content in (piece.get("content"), piece.get("output")):
+        if isinstance(content, str):
+            yield content
+        elif isinstance(content, list):
+            yield from (part["text"] for part in content if "text" in part)
 
 
 def arguments(data: bytes) -> Dict | None:

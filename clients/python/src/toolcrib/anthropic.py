@@ -1,8 +1,8 @@
 """An agent loop over the raw Anthropic SDK.
 
-    session = crib.open_session("conversation-1", format="anthropic", model="claude-opus-5")
-    agent = Agent(session, anthropic.Anthropic(), model="claude-opus-5", dispatch=run)
-    print(agent.ask("close the stale issues"))
+session = crib.open_session("conversation-1", format="anthropic", model="claude-opus-5")
+agent = Agent(session, anthropic.Anthropic(), model="claude-opus-5", dispatch=run)
+print(agent.ask("close the stale issues"))
 """
 
 from __future__ import annotations

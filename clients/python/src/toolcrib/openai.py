@@ -1,8 +1,8 @@
 """Agent loops over the raw OpenAI SDK: `ResponsesAgent` for the Responses API, `ChatAgent` for Chat Completions.
 
-    session = crib.open_session("conversation-1", format="openai_responses", model="gpt-6")
-    agent = ResponsesAgent(session, openai.OpenAI(), model="gpt-6", dispatch=run)
-    print(agent.ask("close the stale issues"))
+session = crib.open_session("conversation-1", format="openai_responses", model="gpt-6")
+agent = ResponsesAgent(session, openai.OpenAI(), model="gpt-6", dispatch=run)
+print(agent.ask("close the stale issues"))
 """
 
 from __future__ import annotations

@@ -161,6 +161,8 @@ class Plan:
     #: What the messages, or the tools array, carry that was not there before.
     issued: Sequence[Offer]
     tokens: Tokens
+    #: The digest of the session's block as the daemon has it, so that a wrong one is noticed.
+    block_digest: str = ""
     #: Whether this is the last block and nothing else, because the daemon was not heard in time.
     stale: bool = False
     #: Why it is stale; empty where it is not.

@@ -83,11 +83,8 @@ def test_a_tool_that_was_withheld_stays_so_while_nobody_can_be_asked(do: Driver,
     stale = do(session.plan([user("try again")]))
     (alone,) = do(session.validate(stale, [Call("2", "github__create_issue", CREATE)]))
     assert (alone.run, alone.reason) == (False, "quarantined")
-    assert alone.result == {
-        "role": "tool",
-        "tool_call_id": "2",
-        "content": "github__create_issue could not be used when it was last checked (quarantined). The call was not run.",
-    }
+    told = "github__create_issue could not be used when it was last checked (quarantined). The call was not run."
+    assert alone.result == {"role": "tool", "tool_call_id": "2", "content": told}
 
 
 def test_call_tool_and_own_tools_are_told_apart_without_the_daemon(do: Driver, mortal: Mortal) -> None:

@@ -7,8 +7,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from toolcrib.testing.provider import Turn
-
 _DATA = Path(__file__).parents[4] / "examples/demo/livemcpbench"
 
 
@@ -25,7 +23,7 @@ def catalog(count: int) -> bytes:
     return "\n".join(json.dumps(tool) for tool in tools(count).values()).encode()
 
 
-def turns(count: int, n_tools: int) -> list[Turn]:
+def turns(count: int, n_tools: int) -> list[dict[str, Any]]:
     """What the agent asked for in its own words, and which of those tools it then called, call by call."""
     found: list[tuple[str, list[str]]] = []
     for line in map(json.loads, (_DATA / "trace.jsonl").read_text().splitlines()):

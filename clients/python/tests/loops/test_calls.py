@@ -24,7 +24,9 @@ def first(bench: Bench) -> Any:
 
 
 def test_a_name_that_stands_for_nothing_is_answered(bench: Bench) -> None:
-    talk, provider = bench.talk([{"query": QUERY, "replies": [lambda view: Reply(calls=[view.call("no_such_tool", {})])]}])
+    talk, provider = bench.talk(
+        [{"query": QUERY, "replies": [lambda view: Reply(calls=[view.call("no_such_tool", {})])]}]
+    )
     talk.ask(QUERY)
     assert talk.ran == []
     assert any("no_such_tool" in text for text in texts_of(provider.requests[-1].body))
@@ -32,7 +34,10 @@ def test_a_name_that_stands_for_nothing_is_answered(bench: Bench) -> None:
 
 def test_arguments_that_do_not_fit_are_answered_with_what_would(bench: Bench) -> None:
     name = "yahoo-finance__get_current_stock_price"
-    calls = [lambda view: Reply(calls=[view.call(name, {"symbol": 7})]), lambda view: Reply(calls=[demand(bench, view, name)])]
+    calls = [
+        lambda view: Reply(calls=[view.call(name, {"symbol": 7})]),
+        lambda view: Reply(calls=[demand(bench, view, name)]),
+    ]
     talk, provider = bench.talk([{"query": QUERY, "replies": calls}])
     talk.ask(QUERY)
     assert [call.name for call in talk.ran] == [name]

@@ -57,7 +57,7 @@ def test_a_paused_reply_is_sent_back_and_goes_on(bench: Bench) -> None:
     if bench.way.format != "anthropic":
         pytest.skip("only Anthropic pauses")
     paused = {"query": QUERY, "replies": [Reply("I search", stop="pause"), Reply("found")]}
-    talk, provider = bench.talk([paused])  # type: ignore[list-item]
+    talk, provider = bench.talk([paused])
     assert talk.ask(QUERY) == "found"
     assert provider.requests[1].body["messages"][-1]["role"] == "assistant"
     assert provider.check_prefix() == []
@@ -65,7 +65,7 @@ def test_a_paused_reply_is_sent_back_and_goes_on(bench: Bench) -> None:
 
 def test_the_most_steps_end_a_turn_that_goes_on_and_on(bench: Bench) -> None:
     script = [{"query": QUERY, "replies": [first(bench)] * 3}]
-    talk, _ = bench.talk(script, max_steps=2)  # type: ignore[arg-type]
+    talk, _ = bench.talk(script, max_steps=2)
     with pytest.raises(StepLimitError, match="after 2 requests"):
         talk.ask(QUERY)
     assert len(talk.ran) == 2

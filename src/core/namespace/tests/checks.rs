@@ -95,6 +95,18 @@ fn a_tool_that_the_session_may_not_see_is_unknown_to_it() {
 }
 
 #[test]
+fn a_refusal_brings_the_schema_again_only_where_the_model_may_have_lost_it() {
+    let mut crib = crib();
+    let (hotel, bad) = (alias_of("hotel"), r#"{"text":3}"#);
+    let assumed = Some(crib.plan("a", "hotel").step);
+    assert!(crib.check("a", assumed, &[("1", &hotel, bad)]).remove(0).carried.is_some());
+    let told = Some(crib.plan_present("a", "hotel", &[&hotel]).step);
+    assert!(crib.check("a", told, &[("2", &hotel, bad)]).remove(0).carried.is_none());
+    let dropped = Some(crib.plan_present("a", "weather", &[]).step);
+    assert!(crib.check("a", dropped, &[("3", &hotel, bad)]).remove(0).carried.is_some());
+}
+
+#[test]
 fn an_absent_tool_that_is_registered_runs() {
     let checked = check(&mut crib(), &alias_of("hotel"), FITS);
     assert_eq!((checked.run, checked.presence), (true, Some(Presence::Absent)));
@@ -135,7 +147,7 @@ fn own_and_meta_calls_are_told_apart_and_leave_no_trace() {
     let step = Some(crib.plan("a", "").step);
     let checked = crib.check("a", step, &[("1", "bash", "{}"), ("2", "request_tool", "{}")]);
     assert_eq!((checked[0].kind, checked[0].run), (CallKind::Own, true));
-    assert_eq!((checked[1].kind, checked[1].run), (CallKind::Request, false));
+    assert_eq!((checked[1].kind, checked[1].run), (CallKind::Request, true));
     assert_eq!(crib.ns.figures().selections.total(), 0);
 }
 

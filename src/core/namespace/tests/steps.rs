@@ -107,9 +107,24 @@ fn a_token_budget_that_is_used_up_issues_nothing() {
 }
 
 #[test]
+fn steps_leave_room_for_what_the_model_asks_for_itself() {
+    let mut crib = crib();
+    let one = crib.plan("a", "weather").tokens.issued;
+    crib.open_with("t", SessionSpec { on_demand_budget: one * 2 + 10, ..spec() });
+    assert_eq!(crib.plan("t", "weather").issued.len(), 1);
+    assert_eq!(crib.plan("t", "hotel").issued.len(), 0, "three quarters are used up");
+    let answer = crib.request("t", None, r#"{"name":"s__find_hotel"}"#);
+    assert_eq!((answer.issued.len(), answer.text.as_str()), (1, "Loaded: s__find_hotel."));
+    let answer = crib.request("t", None, r#"{"name":"s__find_museum"}"#);
+    let told = "No room left in this conversation for: s__find_museum. They can still be called by name.";
+    assert_eq!((answer.issued.len(), answer.text.as_str()), (0, told));
+}
+
+#[test]
 fn what_is_present_counts_against_the_budget() {
     let mut crib = crib();
     let one = crib.plan("a", "weather").tokens.issued;
+    crib.set("plan.recall_reserve", "0");
     crib.open_with("t", SessionSpec { on_demand_budget: one * 2 + 10, ..spec() });
     assert_eq!(crib.plan("t", "weather").issued.len(), 1);
     assert_eq!(crib.plan("t", "hotel").issued.len(), 1);

@@ -11,9 +11,14 @@ from typing import Any, ClassVar
 from ..values import Call, Usage
 from .base import Content, Dict, Query, Stop, plain
 
-_STOPS = {"refusal": Stop.REFUSED, "max_tokens": Stop.CUT, "model_context_window_exceeded": Stop.CUT}
-# Stops after which the reply is sent back as it is and the model goes on.
-_PAUSES = ("pause_turn", "compaction")
+_STOPS = {
+    "refusal": Stop.REFUSED,
+    "max_tokens": Stop.CUT,
+    "model_context_window_exceeded": Stop.CUT,
+    # The reply is sent back as it is, and the model goes on.
+    "pause_turn": Stop.PAUSED,
+    "compaction": Stop.PAUSED,
+}
 
 
 class Anthropic:
@@ -37,18 +42,29 @@ class Anthropic:
         """Names of the on-demand definitions that stand in the messages, in the order in which they came."""
         present: dict[str, None] = {}
         for message in messages:
-            role, blocks = _read(message)
-            for block in blocks:
-                for change in _changes(role, block):
-                    name = _changed_name(change["tool"])
-                    if change["type"] == "tool_removal":
-                        present.pop(name, None)
-                    else:
-                        present[name] = None
-                for text in _texts(block):
-                    present |= dict.fromkeys(own_texts.get(text, ()))
-                present |= dict.fromkeys(_references(block))
-        return [name for name in present if name]
+            # At every step through the whole history: no more is looked at than must be, and dicts are taken as they are.
+            if type(message) is not dict:
+                message = plain(message)
+            content = message.get("content") or ()
+            if isinstance(content, str):
+                if names := own_texts.get(content):
+                    present |= dict.fromkeys(names)
+                continue
+            for block in content:
+                if type(block) is not dict:
+                    block = plain(block)
+                kind = block["type"]
+                if kind == "text":
+                    if names := own_texts.get(block["text"]):
+                        present |= dict.fromkeys(names)
+                elif kind == "tool_result":
+                    present |= dict.fromkeys(_answered(block, own_texts))
+                elif kind in ("tool_addition", "tool_removal"):
+                    _change(present, block)
+                elif kind == "compaction":
+                    for change in block.get("tool_changes") or ():
+                        _change(present, plain(change))
+        return list(present)
 
     def calls_of(self, response: Any) -> list[Call]:
         """The calls of a reply that the runtime answers; the provider's own server tools are not among them."""
@@ -61,8 +77,7 @@ class Anthropic:
 
     def stop_of(self, response: Any) -> Stop:
         """Why a reply ended."""
-        reason = plain(response).get("stop_reason")
-        return Stop.PAUSED if reason in _PAUSES else _STOPS.get(reason, Stop.DONE)
+        return _STOPS.get(plain(response).get("stop_reason", ""), Stop.DONE)
 
     def reply_message(self, response: Any) -> list[Dict]:
         """The reply as it goes into the history. Nothing for an empty one, which the provider would not take back."""
@@ -111,32 +126,26 @@ def _read(message: Any) -> tuple[str, list[Dict]]:
     return message.get("role", ""), blocks
 
 
-def _changes(role: str, block: Dict) -> Iterator[Dict]:
-    """Tools added and removed: by system messages, and by the summary that a compaction left of them."""
-    if role == "system" and block["type"] in ("tool_addition", "tool_removal"):
-        yield block
-    if block["type"] == "compaction":
-        yield from (plain(change) for change in block.get("tool_changes") or ())
+def _change(present: dict[str, None], change: Dict) -> None:
+    """Takes in that a tool was added or removed: by a system message, or by the summary that a compaction left."""
+    tool = plain(change["tool"])
+    named = plain(tool.get("definition", tool))
+    # A whole MCP server's tools have no name here.
+    if name := named.get("name"):
+        if change["type"] == "tool_removal":
+            present.pop(name, None)
+        else:
+            present[name] = None
 
 
-def _changed_name(tool: Any) -> str:
-    """The name of an added or removed tool; empty for a whole MCP server's."""
-    tool = plain(tool)
-    named = tool.get("definition", {}) if tool.get("type") == "tool_definition" else tool
-    return str(named.get("name", ""))
-
-
-def _parts(block: Dict) -> list[Dict]:
-    """The content of a tool result."""
-    content = block.get("content") if block["type"] == "tool_result" else ()
-    return [{"type": "text", "text": content}] if isinstance(content, str) else [plain(part) for part in content or ()]
-
-
-def _texts(block: Dict) -> Iterator[str]:
-    if block["type"] == "text":
-        yield block["text"]
-    yield from (part["text"] for part in _parts(block) if part["type"] == "text")
-
-
-def _references(block: Dict) -> Iterator[str]:
-    yield from (part["tool_name"] for part in _parts(block) if part["type"] == "tool_reference")
+def _answered(result: Dict, own_texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Names of the definitions that a tool result holds: as text, or by reference."""
+    content = result.get("content") or ()
+    if isinstance(content, str):
+        yield from own_texts.get(content, ())
+        return
+    for part in map(plain, content):
+        if part["type"] == "text":
+            yield from own_texts.get(part["text"], ())
+        elif part["type"] == "tool_reference":
+            yield part["tool_name"]

@@ -99,10 +99,11 @@ class AgentFormat(Format, Protocol):
 
 def plain(value: Any) -> Dict:
     """A message, or a part of one, as a dict: as it is, or as the SDK's object would be sent back."""
+    # At every step for the whole history, so the usual case first.
+    if type(value) is dict:
+        return value
     if value is None:
         return {}
-    if isinstance(value, dict):
-        return value
     if isinstance(value, Mapping):
         return dict(value)
     dumped: Dict = value.model_dump(

@@ -33,8 +33,10 @@ class OpenaiChat:
         present: dict[str, None] = {}
         for message in map(plain, messages):
             if message.get("role") in ("user", "tool"):
-                for text in _texts(message.get("content")):
-                    present |= dict.fromkeys(own_texts.get(text, ()))
+                content = message.get("content")
+                for text in (content,) if isinstance(content, str) else _texts(content):
+                    if names := own_texts.get(text):
+                        present |= dict.fromkeys(names)
         return list(present)
 
     def is_user_turn_last(self, messages: Sequence[Any]) -> bool:

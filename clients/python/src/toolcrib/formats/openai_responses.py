@@ -36,10 +36,12 @@ class OpenaiResponses:
         present: dict[str, None] = {}
         for item in map(plain, messages):
             if item.get("type") in ("additional_tools", "tool_search_output"):
-                present |= {plain(tool)["name"]: None for tool in item["tools"] if "name" in plain(tool)}
+                present |= {tool["name"]: None for tool in map(plain, item["tools"]) if "name" in tool}
+                continue
             content = item.get("output") if item.get("type") == "function_call_output" else item.get("content")
             for text in _texts(content):
-                present |= dict.fromkeys(own_texts.get(text, ()))
+                if names := own_texts.get(text):
+                    present |= dict.fromkeys(names)
         return list(present)
 
     def calls_of(self, response: Any) -> list[Call]:
@@ -78,8 +80,8 @@ class OpenaiResponses:
     def refusal(self, call: Call, text: str) -> tuple[Dict, list[Dict]]:
         """What answers a call with words alone.
 
-        The output of a tool search has no room for words: they follow as a message. Its calls are told from functions by
-        their arguments, which are an object and not text.
+        The output of a tool search has no room for words: they follow as a message. Its calls are told from functions
+        by their arguments, which are an object and not text.
         """
         if isinstance(call.arguments, str):
             return self.tool_result(call.call_id, text, is_error=True), []

@@ -124,7 +124,7 @@ class Daemon:
         return done.stdout
 
     def kill(self) -> None:
-        """Ends it as a crash would. What it has acknowledged is on disk."""
+        """Ends it as a crash would. Changes that it has acknowledged are on disk, and traffic that is 50 ms old."""
         if self._process:
             self._process.kill()
             self._process.wait()

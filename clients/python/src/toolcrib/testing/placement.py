@@ -67,7 +67,7 @@ def _results(messages: Sequence[Message]) -> Iterator[str]:
         asked = [b["id"] for b in blocks(messages[i - 1]) if b["type"] == "tool_use"] if i else []
         if sorted(answered) != sorted(asked):
             yield f"messages[{i}] answers {answered}, and the calls before it are {asked}"
-        if "tool_result" in kinds[len(answered):]:
+        if "tool_result" in kinds[len(answered) :]:
             yield f"messages[{i}] has a tool result after other content"
 
 

@@ -12,8 +12,8 @@ too. One provider answers all three APIs: Anthropic Messages, OpenAI Responses, 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
-from typing import TypedDict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypedDict
 
 import httpx2
 
@@ -40,16 +40,17 @@ class Turn(_Query, total=False):
 
     #: Names of the tools that the model wants, one reply each; a list of names is one reply with parallel calls.
     calls: Sequence[str | Sequence[str]]
-    #: Replies as given, or made from what the model sees then; they come before those for `calls`. After the last of both
-    #: the model answers with a text.
+    #: Replies as given, or made from what the model sees then; they come before those for `calls`. After the last of
+    #: both the model answers with a text.
     replies: Sequence[Reply | Callable[[View], Reply]]
 
 
 class ScriptedProvider:
     """Plays turns, one after the other, and records every request."""
 
-    def __init__(self, turns: Sequence[Turn]) -> None:
-        self._turns = deque(turns)
+    def __init__(self, turns: Sequence[Turn] | Sequence[Mapping[str, Any]]) -> None:
+        """Takes what the user will say, in order, and what the model then does; plain dicts will do."""
+        self._turns: deque[Mapping[str, Any]] = deque(turns)
         self._replies: deque[Reply | Callable[[View], Reply]] = deque()
         self._wanted: deque[list[str]] = deque()
         self._asked: set[str] = set()

@@ -50,8 +50,10 @@ class Recorded:
 
     def kept(self, before: Recorded) -> int:
         """How many of its elements, from the first, are those of the request before, byte for byte."""
-        return next((i for i, (a, b) in enumerate(zip(before.elements, self.elements, strict=False)) if a != b),
-                    min(len(before.elements), len(self.elements)))
+        return next(
+            (i for i, (a, b) in enumerate(zip(before.elements, self.elements, strict=False)) if a != b),
+            min(len(before.elements), len(self.elements)),
+        )
 
 
 def elements(text: str) -> Iterator[Element]:

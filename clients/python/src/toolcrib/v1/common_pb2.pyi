@@ -59,6 +59,7 @@ class ErrorReason(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
     ERROR_REASON_EMPTY_CATALOG: _ClassVar[ErrorReason]
     ERROR_REASON_LOG_CUT: _ClassVar[ErrorReason]
     ERROR_REASON_HASH_MISMATCH: _ClassVar[ErrorReason]
+    ERROR_REASON_TOO_MANY_NAMESPACES: _ClassVar[ErrorReason]
 TOOL_STATE_UNSPECIFIED: ToolState
 TOOL_STATE_ACTIVE: ToolState
 TOOL_STATE_QUARANTINED: ToolState
@@ -105,6 +106,7 @@ ERROR_REASON_DEADLINE: ErrorReason
 ERROR_REASON_EMPTY_CATALOG: ErrorReason
 ERROR_REASON_LOG_CUT: ErrorReason
 ERROR_REASON_HASH_MISMATCH: ErrorReason
+ERROR_REASON_TOO_MANY_NAMESPACES: ErrorReason
 
 class ToolRef(_message.Message):
     __slots__ = ("source", "name", "version")

@@ -35,8 +35,8 @@ class Reply:
 
     text: str = ""
     calls: Sequence[Made] = ()
-    #: How it stopped: by itself, because it refuses, cut off at the most tokens it may write, or for the runtime to send it
-    #: back and let it go on (Anthropic only).
+    #: How it stopped: by itself, because it refuses, cut off at the most tokens it may write, or for the runtime to
+    #: send it back and let it go on (Anthropic only).
     stop: Literal["end", "refusal", "cut", "pause"] = "end"
 
 
