@@ -128,7 +128,7 @@ class SessionCore:
         try:
             await self.open(self._left(end))
         except CribError as error:
-            if "fork_of" not in [violation.field for violation in error.violations]:
+            if not (self._opening.fork_of and error.is_session_gone):
                 raise
             # What it was copied from is gone too.
             self._opening.fork_of = ""

@@ -42,7 +42,7 @@ class Anthropic:
         """Names of the on-demand definitions that stand in the messages, in the order in which they came."""
         present: dict[str, None] = {}
         for message in messages:
-            # At every step through the whole history: no more is looked at than must be, and dicts are taken as they are.
+            # At every step through the whole history: no more is looked at than must be.
             if type(message) is not dict:
                 message = plain(message)
             content = message.get("content") or ()
