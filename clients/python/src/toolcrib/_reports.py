@@ -7,6 +7,10 @@ daemon by an id that its calls can bear, and their presence and the tokens of th
 
 News are taken off when the daemon has acknowledged them. What was sent and not acknowledged is sent again; the daemon
 knows calls by their ids and steps by their keys, and counts nothing twice.
+
+What cannot be made good: a step that was planned, and lost by a crash within moments, before it was on the daemon's
+disk. Nobody says so before the outcomes of its calls are counted, and those then have no presence, or that of a later
+step to which the daemon gave the same id. `flush` waits for the disk.
 """
 
 from __future__ import annotations
