@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::block::{self, Exclusion};
 use super::erasure::Erasure;
 use super::event::{
     Block, BlockFrozen, CacheBreak, CallsChecked, Ending, Issue, Origin, OutcomeReported, Presence, SessionEnd,
@@ -271,6 +272,13 @@ impl Session {
     pub fn shown_version(&self, tool: &ToolId) -> Option<Version> {
         let declared = self.block.as_ref().and_then(|block| block.declared_version(tool));
         declared.or_else(|| self.shown.get(tool).copied())
+    }
+
+    /// Returns why the session may not be given a tool now, or `None` if it may. Where the provider refuses the version
+    /// that is served, the one that the session was shown goes on.
+    pub fn exclusion(&self, registry: &Registry, tool: &ToolId) -> Option<Exclusion> {
+        let why = block::exclusion(registry, &self.spec, tool);
+        why.filter(|why| *why != Exclusion::NotRenderable || self.shown_version(tool).is_none())
     }
 
     /// Returns whether the model ever had a tool's definition in front of it; one that stands deferred it has not.
