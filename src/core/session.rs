@@ -416,14 +416,14 @@ impl Session {
             let asked = self.requests.iter().filter(|requested| requested.step == Some(id));
             given.extend(asked.map(|requested| Given { step: Some(id), issued: requested.issued.clone() }));
         }
-        let is_given = |tool: &ToolId| given.iter().any(|given| given.issued.iter().any(|issue| &issue.tool == tool));
-        let other = self.shown.iter().filter(|(tool, _)| !is_given(tool));
-        let other = other.map(|(tool, version)| {
-            let issue = Issue { tool: tool.clone(), version: *version, origin: Origin::Issued, score: 0.0 };
-            Given { step: None, issued: vec![issue] }
-        });
-        let other: Vec<Given> = other.collect();
-        given.extend(other);
+        let together: BTreeSet<(ToolId, Version)> =
+            given.iter().flat_map(|given| &given.issued).map(|issue| (issue.tool.clone(), issue.version)).collect();
+        for (tool, version) in &self.shown {
+            if !together.contains(&(tool.clone(), *version)) {
+                let issue = Issue { tool: tool.clone(), version: *version, origin: Origin::Issued, score: 0.0 };
+                given.push(Given { step: None, issued: vec![issue] });
+            }
+        }
         given
     }
 

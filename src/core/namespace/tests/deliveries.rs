@@ -115,6 +115,20 @@ fn the_first_tokens_issued_are_those_of_the_pieces_under_every_delivery() {
     }
 }
 
+/// A refusal after a refresh brought the new version, and the old one stands in the same messages.
+#[test]
+fn a_session_is_given_again_each_version_that_it_was_shown() {
+    let mut crib = Crib::new(&tools(24));
+    crib.open_with("a", by_reference());
+    crib.plan("a", "hotel");
+    crib.register(&[tool(&id_of("hotel").to_string(), "Looks up one hotel in the records of the town")]);
+    crib.refresh("a", &[]);
+    let refused = crib.check("a", None, &[("1", &alias_of("hotel"), "{}")]).remove(0);
+    assert_eq!(refused.carried.map(|shown| shown.admitted().version.0), Some(2));
+    let given = crib.session("a").given().into_iter().flat_map(|given| given.issued);
+    assert_eq!(given.map(|issue| issue.version.0).collect::<Vec<_>>(), [1, 2]);
+}
+
 /// A file of a build that knew two formats and two deliveries.
 #[test]
 fn a_snapshot_of_an_older_build_is_read() {
