@@ -33,7 +33,8 @@ def compacted(changes: Any, content: Any = "what was said") -> dict[str, Any]:
 
 
 def searched(name: str) -> dict[str, Any]:
-    found = {"type": "tool_search_tool_search_result", "tool_references": [{"type": "tool_reference", "tool_name": name}]}
+    references = [{"type": "tool_reference", "tool_name": name}]
+    found = {"type": "tool_search_tool_search_result", "tool_references": references}
     block = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found}
     return {"role": "assistant", "content": [block]}
 

@@ -70,6 +70,7 @@ class Talk:
         own_tools: Sequence[Mapping[str, Any]] = (),
         context_window: int = 64_000,
         on_demand_budget: int = 0,
+        allow: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         #: Every call that reached the dispatcher.
@@ -87,7 +88,8 @@ class Talk:
                 delivery=way.delivery,
                 context_window=context_window,
                 on_demand_budget=on_demand_budget,
-                own_tools=[name_of(tool) for tool in own_tools],
+                allow=allow,
+                own_tools=[name for tool in own_tools if (name := name_of(tool))],
             )
         )
         self.client: Any = sdk(api_key="none", http_client=http, max_retries=0)
@@ -100,8 +102,8 @@ class Talk:
             **settings,
         )
 
-    def ask(self, text: str) -> str:
-        answer: str = self._wait(self.agent.ask(text))
+    def ask(self, content: Any) -> str:
+        answer: str = self._wait(self.agent.ask(content))
         return answer
 
     def close(self) -> None:
@@ -134,7 +136,8 @@ class Talk:
 
 
 def name_of(tool: Mapping[str, Any]) -> str:
-    return str(tool.get("name") or tool["function"]["name"])
+    """Empty for what the provider runs without one."""
+    return str(tool.get("name") or tool.get("function", {}).get("name") or "")
 
 
 def function(format: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:

@@ -70,8 +70,8 @@ class Anthropic:
     def reply_message(self, response: Any) -> list[Dict]:
         """The reply as it goes into the history; nothing for one of which nothing is left.
 
-        The provider writes what it does not take back, and refuses the whole conversation for it: blank text blocks, and
-        thinking at the end, as a reply has it that was cut off. A reply that it paused goes back as it is.
+        The provider writes what it does not take back, and refuses the whole conversation for it: blank text blocks,
+        and thinking at the end, as a reply has it that was cut off. A reply that it paused goes back as it is.
         """
         blocks = [b for b in _blocks(response) if b["type"] != "text" or b["text"].strip()]
         while blocks and blocks[-1]["type"] in _THINKING and self.stop_of(response) is not Stop.PAUSED:
@@ -121,9 +121,7 @@ def _blocks(response: Any) -> list[Dict]:
     return parts_of(member(response, "content"))
 
 
-def _read_block(
-    present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]], is_system: bool
-) -> None:
+def _read_block(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]], is_system: bool) -> None:
     """Takes in what a content block says of the definitions that are present."""
     kind = block.get("type")
     if kind == "text":
