@@ -55,7 +55,8 @@ class ToolcribMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
                 for every provider; `append` as Anthropic's own `tool_addition`; `tools` in the tools array, which
                 breaks the prompt cache.
             context_window: In tokens; 0 takes the namespace's default.
-            allow: Only these tools: `source/name` or `source/*`.
+            allow: Only these tools: `source/name` or `source/*`. Where it is left out, the sources in `tools`: what
+                cannot be run here is not offered.
             deny: Without these.
             must_have: Always in the block.
             on_demand_budget: Most tokens of definitions outside the block; 0 takes the policy's share of the window.
@@ -71,7 +72,7 @@ class ToolcribMiddleware(AgentMiddleware[AgentState[Any], Any, Any]):
         opening: Opening = {
             "delivery": delivery,
             "context_window": context_window,
-            "allow": allow,
+            "allow": allow or ([] if callable(tools) else [f"{source}/*" for source in tools]),
             "deny": deny,
             "must_have": must_have,
             "on_demand_budget": on_demand_budget,

@@ -20,6 +20,7 @@ from .._errors import CribError
 from .._session import CALL_TOOL, SessionCore
 from ..values import Call, Checked, Plan
 from . import _wording
+from ._catalog import registered_name
 from ._contexts import Context, Contexts, Identity, identify
 from ._endings import as_told
 from ._marks import CallMark, StepMark, given, last_step, marked, plans, step_of_call, weave
@@ -81,7 +82,9 @@ class Steps:
         self.contexts = Contexts(most)
         self.dispatch = tools if callable(tools) else None
         by_source = {} if callable(tools) else tools
-        self._tools = {(source, tool.name): tool for source, listed in by_source.items() for tool in listed}
+        self._tools = {
+            (source, registered_name(tool.name)): tool for source, listed in by_source.items() for tool in listed
+        }
 
     # -------------------------------------------------------------------------------------------------- the model
 
@@ -104,8 +107,10 @@ class Steps:
             usage = _wording.usage(told)
         woven = list(weave(request.messages, session.id))
         wire = _wording.wire(woven, session.format.name)
-        # The same request is the same step, also where it is sent again by another process.
-        key = hashlib.sha256(json.dumps(wire).encode()).hexdigest()
+        # The same request is the same step, also where it is sent again by another process. Another run that begins
+        # alike has messages of its own.
+        ids = [message.id for message in request.messages]
+        key = hashlib.sha256(json.dumps([wire, ids]).encode()).hexdigest()
         plan = await session.plan(wire, key=key, usage=usage)
         mark = StepMark(
             session=session.id,
@@ -132,14 +137,29 @@ class Steps:
         """The context's session, opened or taken up where this process does not hold it."""
         if context.session is None:
             opening: Opening = {**self._settings.opening, "model": model, "own_tools": own}
-            context.session = await self._crib.open_session(name, self._settings.format, opening)
-            for plan in plans(messages, name):
+            context.session = await self._open(name, opening)
+            for plan in plans(messages, context.session.id):
                 context.session.recall(plan)
         return context.session
+
+    async def _open(self, name: str, opening: Opening) -> SessionCore:
+        format = self._settings.format
+        try:
+            return await self._crib.open_session(name, format, opening)
+        except CribError as error:
+            if error.reason != "SESSION_DIFFERS":
+                raise
+        # The agent was changed while the thread went on: other tools of its own, another model. A session's block is
+        # frozen, so this is another context. Whoever opens it in the same way finds it again.
+        digest = hashlib.sha256(json.dumps(opening, sort_keys=True).encode()).hexdigest()[:16]
+        return await self._crib.open_session(f"{name[:100]}~{digest}", format, opening)
 
     def _tell(self, session: SessionCore, context: Context, messages: Sequence[AnyMessage]) -> AIMessage | None:
         """Queues what came of the last step, as its messages say; returns its reply, once."""
         last = last_step(messages)
+        if context.step and not (last and last[0].key == context.step.key):
+            # The run ended before its messages were kept.
+            report_endings(context, session)
         if not last or last[0].session != session.id or last[0].key == context.told:
             return None
         mark, reply, results = last
@@ -171,7 +191,7 @@ class Steps:
             checked = await session.validate(step.plan, calls)
             step.context.checked = {call.call_id: (call, of) for call, of in zip(calls, checked, strict=True)}
         elif not (reply.tool_calls or reply.invalid_tool_calls):
-            session.ended(step.plan, "answered")
+            session.ended(step.plan, _wording.end(reply))
             step.context.told = step.plan.key
             if not step.plan.stale:
                 await self._flush(session)
@@ -229,11 +249,16 @@ async def flush(context: Context) -> None:
     """Tells what is left of a context: how the calls of a run ended that went no further, too."""
     if context.session is None:
         return
+    report_endings(context, context.session)
+    await context.session.flush()
+
+
+def report_endings(context: Context, session: SessionCore) -> None:
+    """Queues how the calls of the last reply ended, as far as this process ran them."""
     if context.step:
         for call_id, of in context.endings.items():
-            context.session.report(call_id, context.step.plan, of.ending or "unspecified", of.message)
+            session.report(call_id, context.step.plan, of.ending or "unspecified", of.message)
         context.endings.clear()
-    await context.session.flush()
 
 
 def _messages(request: ToolCallRequest) -> Sequence[AnyMessage]:

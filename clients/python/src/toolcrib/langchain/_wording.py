@@ -12,7 +12,15 @@ from typing import Any
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 
-from ..values import Call, Dict, Usage
+from ..values import Call, Dict, StepEnd, Usage
+
+#: Why providers end a reply that is no answer.
+_ENDS: dict[str, StepEnd] = {
+    "length": "unknown",
+    "max_tokens": "unknown",
+    "content_filter": "gave_up",
+    "refusal": "gave_up",
+}
 
 _ROLES = {"human": "user", "ai": "assistant", "tool": "tool", "system": "system"}
 
@@ -73,3 +81,9 @@ def usage(reply: AIMessage) -> Usage | None:
     """What a reply cost; None where the integration does not say."""
     said = reply.usage_metadata
     return Usage(said["input_tokens"], said.get("input_token_details", {}).get("cache_read") or 0) if said else None
+
+
+def end(reply: AIMessage) -> StepEnd:
+    """How a step ended whose reply makes no call."""
+    said = reply.response_metadata
+    return _ENDS.get(str(said.get("finish_reason") or said.get("stop_reason")), "answered")
