@@ -146,3 +146,9 @@ def test_what_the_sdk_parsed_is_not_sent_back() -> None:
     parsed = ParsedResponse[None].model_validate({**reply().to_dict(), "output": []})
     parsed.output = [call]
     assert FORMAT.reply_message(parsed) == [CALL]
+
+
+def test_reasoning_without_what_it_led_to_is_not_sent_back() -> None:
+    cut = reply(REASONING, CALL, REASONING, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    assert FORMAT.reply_message(cut) == [REASONING, CALL]
+    assert FORMAT.reply_message(reply(REASONING)) == []

@@ -56,7 +56,7 @@ class Loop:
         self.response: Any = None
 
     async def ask(self, content: Content) -> str:
-        """Appends what the user says and goes on until the model answers. Raises RuntimeError while it does so."""
+        """Takes in what the user says and goes on until the model answers. Raises RuntimeError while it does so."""
         if not self._asking.acquire(blocking=False):
             raise RuntimeError("this agent is answering already: a conversation takes one question at a time")
         try:
@@ -65,7 +65,7 @@ class Loop:
             self._asking.release()
 
     async def _ask(self, content: Content) -> str:
-        self.messages.append(self._format.user_message(content))
+        self._format.say(self.messages, content)
         for _ in range(self._max_steps):
             # Told once, also where the request fails that it goes with.
             usage, self._usage = self._usage, None

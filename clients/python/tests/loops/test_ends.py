@@ -9,12 +9,12 @@ import openai
 import pytest
 
 from toolcrib import StepLimitError
-from toolcrib.testing.provider import Reply
+from toolcrib.testing.provider import Made, Reply, View
 
 from .conftest import Bench
 from .talk import texts_of
 from .test_calls import first
-from .test_presence import QUERY
+from .test_presence import QUERY, demand, seen
 
 
 def test_an_answer_ends_the_turn(bench: Bench) -> None:
@@ -90,6 +90,25 @@ def test_the_most_steps_end_a_turn_that_goes_on_and_on(bench: Bench) -> None:
     assert len(talk.ran) == 2
     # The history is whole: the conversation can go on.
     assert talk.ask("go on")
+
+
+def test_a_tool_that_came_before_a_request_failed_stays(bench: Bench) -> None:
+    """Its definition stands last, and nothing but a reply may follow it at Anthropic."""
+    wanted: list[str] = []
+
+    def ask(view: View) -> Reply:
+        wanted.append(next(name for name in bench.tools if name not in seen(bench, view)))
+        return Reply(calls=[Made("tool_search" if view.has_tool_search else "request_tool", {"name": wanted[0]})])
+
+    def call(view: View) -> Reply:
+        return Reply(calls=[demand(bench, view, wanted[0])])
+
+    talk, _ = bench.talk([{"query": QUERY, "replies": [ask, call]}], max_steps=1)
+    for said in (QUERY, "Go on."):
+        with pytest.raises(StepLimitError):
+            talk.ask(said)
+    assert [run.presence for run in talk.ran] == ["recalled"]
+    assert talk.ask("And now?")
 
 
 def test_a_request_that_fails_leaves_the_users_words_alone(bench: Bench) -> None:

@@ -82,6 +82,17 @@ class Anthropic:
         """What the user says: text, or content blocks."""
         return {"role": "user", "content": content}
 
+    def say(self, messages: list[Any], content: Content) -> None:
+        """Puts what the user says into the history: before system messages that no reply has followed yet.
+
+        They stand there where a request failed, or was the last that was allowed, after the model had asked for a tool.
+        The provider takes no system message that a user turn follows.
+        """
+        at = len(messages)
+        while at and plain(messages[at - 1]).get("role") == "system":
+            at -= 1
+        messages.insert(at, self.user_message(content))
+
     def tool_result(self, call_id: str, content: Content, is_error: bool = False) -> Dict:
         """What answers a call: text, or content blocks as the provider has them.
 

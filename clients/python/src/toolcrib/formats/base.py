@@ -85,7 +85,11 @@ class AgentFormat(Format, Protocol):
         ...
 
     def user_message(self, content: Content) -> Dict:
-        """What the user says, as it goes into the history."""
+        """What the user says, as a message."""
+        ...
+
+    def say(self, messages: list[Any], content: Content) -> None:
+        """Puts what the user says into the history, where the provider takes it."""
         ...
 
     def results_message(self, results: Sequence[Dict]) -> list[Dict]:

@@ -72,6 +72,10 @@ class OpenaiChat:
         """What the user says: text, or content parts."""
         return {"role": "user", "content": content}
 
+    def say(self, messages: list[Any], content: Content) -> None:
+        """Puts what the user says into the history."""
+        messages.append(self.user_message(content))
+
     def tool_result(self, call_id: str, content: Content, is_error: bool = False) -> Dict:
         """What answers a call. The format has no field for failures, so `is_error` is said by the text alone."""
         return {"role": "tool", "tool_call_id": call_id, "content": content}

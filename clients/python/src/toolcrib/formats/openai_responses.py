@@ -65,12 +65,22 @@ class OpenaiResponses:
         return Stop.REFUSED if any(part.get("type") == "refusal" for part in parts) else Stop.DONE
 
     def reply_message(self, response: Any) -> list[Dict]:
-        """The items of a reply as they go into the history, reasoning included."""
-        return _output(response)
+        """The items of a reply as they go into the history, reasoning included.
+
+        But for reasoning at the end, as a reply has it that was cut off: the provider refuses it without what follows.
+        """
+        items = _output(response)
+        while items and items[-1]["type"] == "reasoning":
+            items.pop()
+        return items
 
     def user_message(self, content: Content) -> Dict:
         """What the user says: text, or content parts."""
         return _message("user", content)
+
+    def say(self, messages: list[Any], content: Content) -> None:
+        """Puts what the user says into the history."""
+        messages.append(self.user_message(content))
 
     def tool_result(self, call_id: str, content: Content, is_error: bool = False) -> Dict:
         """What answers a function call: text, or content parts as the provider has them.
