@@ -54,6 +54,7 @@ def test_own_tools_are_run_by_the_runtime_and_not_counted(bench: Bench) -> None:
     assert (ran.kind, ran.name, ran.arguments, ran.tool) == ("own", "read_file", {"path": "a.txt"}, None)
     assert provider.requests[0].body["tools"][0] == own
     assert "its text" in texts_of(provider.requests[-1].body)
+    assert provider.check_prefix() == []
     calls = bench.figures().calls
     assert calls.resident + calls.issued + calls.recalled + calls.absent + calls.unknown == 0
 
@@ -112,6 +113,27 @@ def test_an_interrupt_passes_through_and_leaves_a_whole_history(bench: Bench) ->
     told = texts_of(provider.requests[-1].body)
     assert [sum(words in text for text in told) for words in ("is not known", "was not run")] == [1, 1]
     assert [call.counted for step in bench.history().steps for call in step.calls] == [False, False]
+
+
+def test_a_task_that_is_cancelled_leaves_a_whole_history(bench: Bench) -> None:
+    if not bench.way.is_async:
+        pytest.skip("only what is awaited can be cancelled")
+
+    def cancel(_: object) -> str:
+        # It is felt at the next thing that is waited for, which is the second call.
+        task = asyncio.current_task()
+        assert task and task.cancel()
+        return "done"
+
+    def twice(view: View) -> Reply:
+        return Reply(calls=[demand(bench, view, seen(bench, view)[0])] * 2)
+
+    talk, provider = bench.talk([{"query": QUERY, "replies": [twice, Reply("never said")]}], cancel)
+    with pytest.raises(asyncio.CancelledError):
+        talk.ask(QUERY)
+    assert talk.ask(QUERY) == "never said"
+    told = texts_of(provider.requests[-1].body)
+    assert len(talk.ran) == 1 and "done" in told and any("is not known" in text for text in told)
 
 
 class Interrupted(BaseException):
