@@ -152,3 +152,8 @@ def test_reasoning_without_what_it_led_to_is_not_sent_back() -> None:
     cut = reply(REASONING, CALL, REASONING, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
     assert FORMAT.reply_message(cut) == [REASONING, CALL]
     assert FORMAT.reply_message(reply(REASONING)) == []
+
+
+@pytest.mark.parametrize("arguments", [None, [], "words"])
+def test_a_search_without_arguments_asks_for_nothing(arguments: Any) -> None:
+    assert FORMAT.calls_of(reply({**SEARCH, "arguments": arguments})) == [Call("2", "request_tool", {})]

@@ -137,3 +137,24 @@ def test_another_threads_answers_bring_no_definitions_along(crib: Crib, shelf: S
     agent.invoke({"messages": [*state["messages"], *asks("music")["messages"]]}, thread("u"))
     added = [str(message["content"]) for message in model.payloads[-1]["messages"] if message["role"] == "system"]
     assert ["acme__flight_lookup" in text for text in added] == [False]
+
+
+def test_sessions_that_are_given_up_are_taken_up_again(crib: Crib, shelf: Shelf) -> None:
+    saver = InMemorySaver()
+    middleware = ToolcribMiddleware(crib, shelf.by_source, contexts=1)
+    models = {name: openai(calling(call("chess")), AIMessage("a"), calling(call("chess"))) for name in "tu"}
+    agents = {
+        name: agent_of(model, middleware, checkpointer=saver, interrupt_before=["tools"])
+        for name, model in models.items()
+    }
+    for agent_input in (asks("chess"), None):
+        # Each thread's call waits until the other thread has had the only place.
+        for name, agent in agents.items():
+            agent.invoke(agent_input, thread(name))
+    for name, agent in agents.items():
+        agent.invoke(asks("chess"), thread(name))
+    middleware.close()
+    for model in models.values():
+        check_prefix(model.payloads)
+        assert [definitions(payload) for payload in model.payloads] == [["chess"]] * 3
+    assert (crib.stats().issued, crib.stats().absent, crib.stats().unknown) == (2, 0, 0)

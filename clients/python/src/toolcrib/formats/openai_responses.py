@@ -133,5 +133,5 @@ def _call(item: Dict) -> Call | None:
     if item["type"] == "function_call":
         return Call(item["call_id"], item["name"], item["arguments"])
     if item["type"] == "tool_search_call" and item.get("execution") == "client":
-        return Call(item.get("call_id") or item["id"], _REQUEST_TOOL, item["arguments"])
+        return Call(item.get("call_id") or item["id"], _REQUEST_TOOL, plain(item.get("arguments")))
     return None
