@@ -11,6 +11,7 @@ import anthropic
 import openai
 
 import toolcrib
+from toolcrib._crib import STEP_TIMEOUT
 from toolcrib.anthropic import Agent, AsyncAgent
 from toolcrib.openai import AsyncChatAgent, AsyncResponsesAgent, ChatAgent, ResponsesAgent
 from toolcrib.testing import Daemon
@@ -55,6 +56,9 @@ WAYS = [
 ]
 
 Run = Callable[[Checked], Any]
+
+# Seconds that a step may take: a busy machine must not make it stale.
+_TIMEOUT = 5.0
 
 
 class Talk:
@@ -106,6 +110,10 @@ class Talk:
         answer: str = self._wait(self.agent.ask(content))
         return answer
 
+    def hurry(self) -> None:
+        """Lets steps take no longer than they do by default: what is away is not waited for."""
+        self.session.core._timeout = STEP_TIMEOUT
+
     def close(self) -> None:
         """Sends what is queued and lets go."""
         self._wait(self.session.close())
@@ -115,11 +123,11 @@ class Talk:
 
     def _connect(self, address: str, namespace: str) -> Any:
         if not self._loop:
-            return toolcrib.connect(address, namespace=namespace)
+            return toolcrib.connect(address, namespace=namespace, timeout=_TIMEOUT)
 
         # A channel belongs to the event loop that it is made in.
         async def connect() -> toolcrib.AsyncCrib:
-            return toolcrib.aconnect(address, namespace=namespace)
+            return toolcrib.aconnect(address, namespace=namespace, timeout=_TIMEOUT)
 
         return connect()
 

@@ -48,7 +48,8 @@ class Anthropic:
             message = plain(message)
             content = message.get("content")
             if isinstance(content, str):
-                present |= dict.fromkeys(own_texts.get(content, ()))
+                if names := own_texts.get(content):
+                    present |= dict.fromkeys(names)
             elif isinstance(content, (list, tuple)):
                 is_system = message.get("role") == "system"
                 for block in content:
@@ -136,11 +137,13 @@ def _read_block(present: dict[str, None], block: Dict, own_texts: Mapping[str, S
     """Takes in what a content block says of the definitions that are present."""
     kind = block.get("type")
     if kind == "text":
-        present |= dict.fromkeys(own_texts.get(str(block.get("text")), ()))
+        if names := own_texts.get(str(block.get("text"))):
+            present |= dict.fromkeys(names)
     elif kind == "tool_result":
         content = block.get("content")
         for text in texts_of(content):
-            present |= dict.fromkeys(own_texts.get(text, ()))
+            if names := own_texts.get(text):
+                present |= dict.fromkeys(names)
         _refer(present, content)
     elif kind == "tool_search_tool_result":
         # The provider's own search, where the runtime declares it.

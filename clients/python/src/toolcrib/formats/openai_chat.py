@@ -34,7 +34,8 @@ class OpenaiChat:
         for message in map(plain, messages):
             if message.get("role") in ("user", "tool"):
                 for text in texts_of(message.get("content")):
-                    present |= dict.fromkeys(own_texts.get(text, ()))
+                    if names := own_texts.get(text):
+                        present |= dict.fromkeys(names)
         return list(present)
 
     def is_user_turn_last(self, messages: Sequence[Any]) -> bool:

@@ -43,7 +43,8 @@ class OpenaiResponses:
                 present |= {str(tool["name"]): None for tool in parts_of(item.get("tools")) if "name" in tool}
             else:
                 for text in texts_of(item.get("output" if kind == "function_call_output" else "content")):
-                    present |= dict.fromkeys(own_texts.get(text, ()))
+                    if names := own_texts.get(text):
+                        present |= dict.fromkeys(names)
         return list(present)
 
     def calls_of(self, response: Any) -> list[Call]:
