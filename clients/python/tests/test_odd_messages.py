@@ -21,6 +21,7 @@ PARTS: list[Any] = [
     "a text that is no part",
     7,
     {},
+    {"type": ["text"], "text": "x"},
     {"type": "text"},
     {"type": "text", "text": None},
     {"type": "text", "text": ["nested"]},

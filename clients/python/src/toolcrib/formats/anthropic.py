@@ -45,15 +45,19 @@ class Anthropic:
         present: dict[str, None] = {}
         for message in messages:
             # At every step through the whole history: no more is looked at than must be.
-            message = plain(message)
+            if type(message) is not dict:
+                message = plain(message)
             content = message.get("content")
             if isinstance(content, str):
                 if names := own_texts.get(content):
                     present |= dict.fromkeys(names)
             elif isinstance(content, (list, tuple)):
-                is_system = message.get("role") == "system"
+                readers = _READERS_OF_SYSTEM if message.get("role") == "system" else _READERS
                 for block in content:
-                    _read_block(present, plain(block), own_texts, is_system)
+                    if type(block) is not dict:
+                        block = plain(block)
+                    if read := readers.get(str(block.get("type"))):
+                        read(present, block, own_texts)
         return list(present)
 
     def calls_of(self, response: Any) -> list[Call]:
@@ -133,28 +137,31 @@ def _blocks(response: Any) -> list[Dict]:
     return parts_of(member(response, "content"))
 
 
-def _read_block(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]], is_system: bool) -> None:
-    """Takes in what a content block says of the definitions that are present."""
-    kind = block.get("type")
-    if kind == "text":
-        if names := own_texts.get(str(block.get("text"))):
+# What follows takes in what a content block says of the definitions that are present.
+def _read_text(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]]) -> None:
+    if names := own_texts.get(str(block.get("text"))):
+        present |= dict.fromkeys(names)
+
+
+def _read_result(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]]) -> None:
+    content = block.get("content")
+    for text in texts_of(content):
+        if names := own_texts.get(text):
             present |= dict.fromkeys(names)
-    elif kind == "tool_result":
-        content = block.get("content")
-        for text in texts_of(content):
-            if names := own_texts.get(text):
-                present |= dict.fromkeys(names)
-        _refer(present, content)
-    elif kind == "tool_search_tool_result":
-        # The provider's own search, where the runtime declares it.
-        _refer(present, plain(block.get("content")).get("tool_references"))
-    elif kind in ("tool_addition", "tool_removal") and is_system:
-        _change(present, block)
-    elif kind == "compaction" and block.get("content"):
-        # The model does not see what stands before it, but for the tools that it carries over.
+    _refer(present, content)
+
+
+def _read_search(present: dict[str, None], block: Dict, _: Mapping[str, Sequence[str]]) -> None:
+    """The provider's own search, where the runtime declares it."""
+    _refer(present, plain(block.get("content")).get("tool_references"))
+
+
+def _read_compaction(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]]) -> None:
+    """The model does not see what stands before it, but for the tools that it carries over. Empty, it has failed."""
+    if block.get("content"):
         present.clear()
         for change in parts_of(block.get("tool_changes")):
-            _change(present, change)
+            _change(present, change, own_texts)
 
 
 def _refer(present: dict[str, None], references: Any) -> None:
@@ -164,8 +171,8 @@ def _refer(present: dict[str, None], references: Any) -> None:
             present[str(part.get("tool_name"))] = None
 
 
-def _change(present: dict[str, None], change: Dict) -> None:
-    """Takes in that a tool was added or removed: by a system message, or by the summary that a compaction left."""
+def _change(present: dict[str, None], change: Dict, _: Mapping[str, Sequence[str]]) -> None:
+    """A tool was added or removed: by a system message, or by the summary that a compaction left."""
     tool = plain(change.get("tool"))
     # A whole MCP server's tools have no name here.
     if name := plain(tool.get("definition", tool)).get("name"):
@@ -173,3 +180,12 @@ def _change(present: dict[str, None], change: Dict) -> None:
             present.pop(name, None)
         else:
             present[name] = None
+
+
+_READERS = {
+    "text": _read_text,
+    "tool_result": _read_result,
+    "tool_search_tool_result": _read_search,
+    "compaction": _read_compaction,
+}
+_READERS_OF_SYSTEM = {"text": _read_text, "tool_addition": _change, "tool_removal": _change}

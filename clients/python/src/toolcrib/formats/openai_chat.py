@@ -33,7 +33,8 @@ class OpenaiChat:
         present: dict[str, None] = {}
         for message in map(plain, messages):
             if message.get("role") in ("user", "tool"):
-                for text in texts_of(message.get("content")):
+                content = message.get("content")
+                for text in (content,) if isinstance(content, str) else texts_of(content):
                     if names := own_texts.get(text):
                         present |= dict.fromkeys(names)
         return list(present)
