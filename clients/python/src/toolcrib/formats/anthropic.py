@@ -60,7 +60,9 @@ class Anthropic:
                 elif kind == "tool_result":
                     present |= dict.fromkeys(_answered(block, own_texts))
                 elif kind in ("tool_addition", "tool_removal"):
-                    _change(present, block)
+                    # The provider takes them from the operator alone.
+                    if message.get("role") == "system":
+                        _change(present, block)
                 elif kind == "compaction":
                     for change in block.get("tool_changes") or ():
                         _change(present, plain(change))
