@@ -138,7 +138,7 @@ pub fn freeze(
             pieces.extend(definitions);
         }
         let budget = directory_budget(policy, spec.window);
-        let directory = directory::directory(&listed, budget, policy.directory.line_tokens);
+        let directory = directory::directory(&listed, budget, policy.directory.line_tokens, render::asks_by(spec));
         tokens.directory = directory.tokens;
         members = directory.members;
         pieces.push(render::system_piece(spec.format, directory.text, directory.tokens));
@@ -272,13 +272,16 @@ pub fn pending_changes(registry: &Registry, frozen: &Block, now: &Block) -> Vec<
             changes.push(PendingChange::Enters(resident.tool.clone()));
         }
     }
-    for (id, version) in &frozen.directory {
-        match now.directory.get(id) {
-            None => changes.push(PendingChange::Removed(id.clone())),
-            Some(current) if current != version && frozen.resident_version(id).is_none() => {
-                changes.push(PendingChange::NewVersion(id.clone()));
-            }
-            Some(_) => {}
+    for id in frozen.directory.keys() {
+        if !now.directory.contains_key(id) {
+            changes.push(PendingChange::Removed(id.clone()));
+        }
+    }
+    let now_shown = shown_or_deferred(now);
+    for (id, version) in shown_or_deferred(frozen) {
+        let is_other = now_shown.get(id).is_some_and(|current| *current != version);
+        if is_other && frozen.resident_version(id).is_none() {
+            changes.push(PendingChange::NewVersion(id.clone()));
         }
     }
     for id in now.directory.keys() {
@@ -287,4 +290,9 @@ pub fn pending_changes(registry: &Registry, frozen: &Block, now: &Block) -> Vec<
         }
     }
     changes
+}
+
+/// Returns the tools that have a line in a block's directory or stand deferred in it, with the version.
+fn shown_or_deferred(block: &Block) -> BTreeMap<&ToolId, Version> {
+    block.deferred.iter().chain(&block.directory).map(|(id, version)| (id, *version)).collect()
 }

@@ -169,14 +169,13 @@ impl Checker<'_> {
     }
 
     fn check_tool(&self, call: &RawCall<'_>) -> Checked {
-        let spec = self.session.spec();
         let registry = &self.view.registry;
         let mut checked = answer(call, CallKind::Tool);
         let Some(tool) = registry.by_alias(&Alias::from(call.name)) else {
             return self.refuse_unknown(checked, call.name);
         };
         let Some(entry) = registry.get(tool) else { return self.refuse_unknown(checked, call.name) };
-        match block::exclusion(registry, spec, tool) {
+        match self.session.exclusion(registry, tool) {
             None => {}
             Some(why @ (Exclusion::State(_) | Exclusion::NotRenderable)) => {
                 checked.exclusion = Some(why);
@@ -219,7 +218,10 @@ impl Checker<'_> {
         checked.verdict = Verdict::UnknownTool;
         let mut text = String::from("There is no tool of that name. The call was not run.");
         push_nearest(&mut text, &checked.nearest);
-        text.push_str(&format!(" Ask {REQUEST_TOOL} for a tool by name or need."));
+        // A session that was sent every tool has nothing to ask by.
+        if self.session.block().is_some_and(|block| !block.pass_through) {
+            text.push_str(&format!(" Ask {} for a tool by name or need.", render::asks_by(spec)));
+        }
         self.refuse(checked, &text, None)
     }
 

@@ -14,7 +14,7 @@ use super::event::{Block, Issue, Origin, PlanResult, SessionSpec, StepPlanned, S
 use super::ids::{ToolId, Version};
 use super::narrowing::Listing;
 use super::registry::Registry;
-use super::render::{Form, REQUEST_TOOL};
+use super::render::{self, Form};
 use super::retrieval::{Query, Ranked, Search};
 use super::session::{Session, Shelf};
 use super::view::View;
@@ -127,7 +127,7 @@ pub fn plan(view: &View, session: &Session, block: &Block, everything_tokens: u3
         window: spec.window,
         ..block.tokens
     };
-    let listing = listing(&choice.issued, matched, limit);
+    let listing = listing(spec, &choice.issued, matched, limit);
     let planned = StepPlanned {
         session: session.id().clone(),
         step: session.next_step(),
@@ -179,16 +179,17 @@ pub fn everything_tokens(registry: &Registry, spec: &SessionSpec) -> u32 {
 }
 
 /// Returns the counts of a planned step, as they were when it was planned: for a repeated key.
-pub fn listing_of(planned: &StepPlanned, limit: u32) -> Listing {
-    listing(&planned.issued, planned.matched, limit)
+pub fn listing_of(spec: &SessionSpec, planned: &StepPlanned, limit: u32) -> Listing {
+    listing(spec, &planned.issued, planned.matched, limit)
 }
 
-fn listing(issued: &[Issue], matched: u32, limit: u32) -> Listing {
+fn listing(spec: &SessionSpec, issued: &[Issue], matched: u32, limit: u32) -> Listing {
     let returned = issued.len() as u32;
     let total = matched.max(returned);
     let hint = if total > returned {
         format!(
-            "more tools match; if none of these fits, ask {REQUEST_TOOL} for a name in the directory or say the need"
+            "more tools match; if none of these fits, ask {} for a name in the directory or say the need",
+            render::asks_by(spec)
         )
     } else {
         String::new()
@@ -350,9 +351,8 @@ impl<'a> Choice<'a> {
     /// Takes the tools of the session's last calls that are not in the context: after a compaction the model would
     /// repeat calls of tools whose schema is gone. `is_told` says that the runtime listed what is present.
     fn take_what_is_owed(&mut self, is_told: bool) {
-        let spec = self.session.spec();
         for tool in self.session.recently_called(self.view.policy.plan.reissue_calls as usize) {
-            if self.is_in_context(tool) || block::exclusion(&self.view.registry, spec, tool).is_some() {
+            if self.is_in_context(tool) || self.session.exclusion(&self.view.registry, tool).is_some() {
                 continue;
             }
             let origin = if is_told && self.session.was_shown(tool) { Origin::Reissued } else { Origin::CalledAbsent };

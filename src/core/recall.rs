@@ -10,7 +10,7 @@ use super::event::{Block, Issue, Origin, RequestResult, ToolState};
 use super::ids::{Alias, ToolId};
 use super::narrowing::Listing;
 use super::planning::{self, Choice, Fate};
-use super::render::{REQUEST_TOOL, ResultKind};
+use super::render::{self, ResultKind};
 use super::retrieval::{NameHow, Query, cut};
 use super::session::{Session, Shelf};
 use super::view::View;
@@ -121,7 +121,7 @@ impl Recall<'_> {
         };
         let tools: Vec<ToolId> = tools.into_iter().filter(|tool| visible(tool)).collect();
         let usable: Vec<&ToolId> =
-            tools.iter().filter(|tool| block::exclusion(&self.view.registry, spec, tool).is_none()).collect();
+            tools.iter().filter(|tool| self.session.exclusion(registry, tool).is_none()).collect();
         match (usable.as_slice(), tools.first()) {
             ([], None) => None,
             ([], Some(first)) => {
@@ -198,7 +198,7 @@ impl Recall<'_> {
     }
 
     fn why_not(&self, tool: &ToolId) -> Option<Fate> {
-        block::exclusion(&self.view.registry, self.session.spec(), tool).map(Fate::Excluded)
+        self.session.exclusion(&self.view.registry, tool).map(Fate::Excluded)
     }
 
     /// Says that what would fit may not be used now; `None` where nothing would.
@@ -231,7 +231,7 @@ impl Recall<'_> {
         let result =
             if entry.state() == ToolState::Retired { RequestResult::Retired } else { RequestResult::Unavailable };
         let name = if entry.current().is_some() { entry.alias().as_str() } else { asked };
-        let why = block::exclusion(&self.view.registry, self.session.spec(), tool);
+        let why = self.session.exclusion(&self.view.registry, tool);
         let why = why.unwrap_or(Exclusion::State(entry.state()));
         let mut text = format!("{name} {}.", exclusion_in_words(why));
         push_nearest(&mut text, &nearest);
@@ -245,7 +245,8 @@ impl Recall<'_> {
         let nearest: Vec<Alias> = near.iter().filter_map(|tool| self.view.alias(tool).cloned()).collect();
         let mut text = String::from("No such tool.");
         push_nearest(&mut text, &nearest);
-        text.push_str(&format!(" Ask {REQUEST_TOOL} for a name from the directory, or say the need in a few words."));
+        let asks_by = render::asks_by(spec);
+        text.push_str(&format!(" Ask {asks_by} for a name from the directory, or say the need in a few words."));
         Answer { nearest, ..self.plain(RequestResult::NotFound, ResultKind::Error, text) }
     }
 

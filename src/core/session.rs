@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::block::{self, Exclusion};
 use super::erasure::Erasure;
 use super::event::{
     Block, BlockFrozen, CacheBreak, CallsChecked, Ending, Issue, Origin, OutcomeReported, Presence, SessionEnd,
@@ -273,6 +274,13 @@ impl Session {
         declared.or_else(|| self.shown.get(tool).copied())
     }
 
+    /// Returns why the session may not be given a tool now, or `None` if it may. Where the provider refuses the version
+    /// that is served, the one that the session was shown goes on.
+    pub fn exclusion(&self, registry: &Registry, tool: &ToolId) -> Option<Exclusion> {
+        let why = block::exclusion(registry, &self.spec, tool);
+        why.filter(|why| *why != Exclusion::NotRenderable || self.shown_version(tool).is_none())
+    }
+
     /// Returns whether the model ever had a tool's definition in front of it; one that stands deferred it has not.
     pub fn was_shown(&self, tool: &ToolId) -> bool {
         let is_resident = self.block.as_ref().is_some_and(|block| block.resident_version(tool).is_some());
@@ -408,14 +416,14 @@ impl Session {
             let asked = self.requests.iter().filter(|requested| requested.step == Some(id));
             given.extend(asked.map(|requested| Given { step: Some(id), issued: requested.issued.clone() }));
         }
-        let is_given = |tool: &ToolId| given.iter().any(|given| given.issued.iter().any(|issue| &issue.tool == tool));
-        let other = self.shown.iter().filter(|(tool, _)| !is_given(tool));
-        let other = other.map(|(tool, version)| {
-            let issue = Issue { tool: tool.clone(), version: *version, origin: Origin::Issued, score: 0.0 };
-            Given { step: None, issued: vec![issue] }
-        });
-        let other: Vec<Given> = other.collect();
-        given.extend(other);
+        let together: BTreeSet<(ToolId, Version)> =
+            given.iter().flat_map(|given| &given.issued).map(|issue| (issue.tool.clone(), issue.version)).collect();
+        for (tool, version) in &self.shown {
+            if !together.contains(&(tool.clone(), *version)) {
+                let issue = Issue { tool: tool.clone(), version: *version, origin: Origin::Issued, score: 0.0 };
+                given.push(Given { step: None, issued: vec![issue] });
+            }
+        }
         given
     }
 

@@ -164,7 +164,9 @@ impl Handle {
             let block = block_of(&front.session)?;
             let spec = front.session.spec().clone();
             let (planned, listing) = match front.session.step_with_key(ask.key) {
-                Some(step) => (step.planned.clone(), planning::listing_of(&step.planned, view.policy.plan.top_m)),
+                Some(step) => {
+                    (step.planned.clone(), planning::listing_of(&spec, &step.planned, view.policy.plan.top_m))
+                }
                 None => {
                     let everything = everything(front, &view, &spec);
                     let plan = planning::plan(&view, &front.session, &block, everything, ask);

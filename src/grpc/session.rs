@@ -155,7 +155,7 @@ impl Api {
         let spec = Arc::new(SessionSpec {
             format: format.unwrap_or(Format::Mcp),
             delivery: delivery.unwrap_or(Delivery::Invoke),
-            mark_cache: request.mark_cache,
+            mark_cache: request.mark_cache && format.is_some_and(Format::marks_cache),
             model: model.to_owned(),
             window: request.context_window,
             pool: PoolSpec { allow, deny, must_have },
@@ -485,7 +485,7 @@ fn present_offers(status: &SessionStatus) -> Vec<proto::Offer> {
         let Some(shown) = entry.version_or_current(Some(*version)) else { continue };
         present.push(proto::Offer {
             name: shown.alias().to_string(),
-            tool: Some(convert::tool_ref(tool, *version)),
+            tool: Some(convert::tool_ref(tool, shown.admitted().version)),
             origin: proto::Origin::from(Origin::Issued).into(),
             tokens: shown.rendered(form).tokens,
             score: 0.0,

@@ -352,6 +352,42 @@ async fn a_cache_breakpoint_is_written_on_request_and_where_the_provider_has_one
     daemon.stop().await;
 }
 
+/// The block is the same with and without the mark, where the format has none.
+#[tokio::test]
+async fn a_mark_that_a_format_has_not_makes_no_other_session() {
+    let mut daemon = daemon().await;
+    let of = |format: Format, mark: bool, fork: &'static str| {
+        move |open: &mut OpenSessionRequest| {
+            open.format = format.into();
+            open.mark_cache = mark;
+            open.fork_of = fork.into();
+        }
+    };
+    daemon.open_with("a", of(Format::OpenaiChat, true, "")).await;
+    assert!(daemon.open_with("a", of(Format::OpenaiChat, false, "")).await.resumed);
+    daemon.open_with("b", of(Format::OpenaiChat, false, "a")).await;
+    daemon.open_with("c", of(Format::Anthropic, true, "")).await;
+    let mut other = OpenSessionRequest { namespace: NAMESPACE.into(), session_id: "d".into(), ..Default::default() };
+    of(Format::Anthropic, false, "c")(&mut other);
+    let status = daemon.sessions.open_session(other).await.expect_err("its block has a mark");
+    assert_eq!(fields_of(&status), ["fork_of"]);
+    daemon.stop().await;
+}
+
+/// A crash took the record of it, and the runtime still has it.
+#[tokio::test]
+async fn what_a_runtime_has_and_the_daemon_lost_is_told_in_the_version_that_is_served() {
+    let mut daemon = daemon().await;
+    open(&mut daemon, "a", Format::Anthropic, Delivery::Append).await;
+    let present = |step: &mut PlanStepRequest| step.present = Some(Present { names: vec!["s__play_music".into()] });
+    daemon.plan_with("a", "", present).await;
+    let request = GetSessionRequest { namespace: NAMESPACE.into(), session_id: "a".into(), ..Default::default() };
+    let session = daemon.sessions.get_session(request).await.expect("a session").into_inner();
+    let versions: Vec<u32> = session.present.into_iter().map(|offer| offer.tool.expect("a tool").version).collect();
+    assert_eq!(versions, [1]);
+    daemon.stop().await;
+}
+
 #[tokio::test]
 async fn a_tool_whose_schema_the_provider_refuses_is_left_out_there_and_nowhere_else() {
     let mut daemon = daemon().await;

@@ -382,6 +382,11 @@ words! {
 }
 
 impl Format {
+    /// Returns whether requests of this format can carry a cache breakpoint.
+    pub fn marks_cache(self) -> bool {
+        self == Self::Anthropic
+    }
+
     /// Returns whether requests of this format have what a delivery needs. Whether the model takes it is another
     /// question.
     pub fn carries(self, delivery: Delivery) -> bool {

@@ -2,6 +2,7 @@
 
 mod approval;
 mod checks;
+mod deliveries;
 mod directory;
 mod doubles;
 mod explain;

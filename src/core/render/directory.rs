@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use super::super::definition::Definition;
 use super::super::ids::{Alias, ToolId, Version};
 use super::super::tokens;
-use super::{REQUEST_TOOL, Shown};
+use super::Shown;
 
 /// Share of the budget that group lines may take once not every tool has a line.
 const GROUP_SHARE: u32 = 5;
@@ -64,8 +64,9 @@ pub struct Directory {
     pub members: BTreeMap<ToolId, Version>,
 }
 
-/// Writes the directory of `candidates`, which come in order of preference, within `budget` tokens.
-pub fn directory(candidates: &[&Shown], budget: u32, line_tokens: u32) -> Directory {
+/// Writes the directory of `candidates`, which come in order of preference, within `budget` tokens. `asks_by` is the tool
+/// by which the model asks for the others.
+pub fn directory(candidates: &[&Shown], budget: u32, line_tokens: u32, asks_by: &str) -> Directory {
     let mut left = budget.saturating_sub(FRAME_TOKENS);
     let everything: u32 = candidates.iter().map(|shown| shown.line().tokens.min(line_tokens) + 1).sum();
     if everything > left {
@@ -94,17 +95,20 @@ pub fn directory(candidates: &[&Shown], budget: u32, line_tokens: u32) -> Direct
         text.push_str(line);
     }
     if !unlisted.is_empty() {
-        push_groups(&mut text, &unlisted, budget / GROUP_SHARE, candidates.len(), members.len());
+        push_groups(&mut text, &unlisted, budget / GROUP_SHARE);
+        let (listed, total) = (members.len(), candidates.len());
+        text.push_str(&format!(
+            "\n{listed} of {total} tools have a line here; {asks_by} finds the others by name or need."
+        ));
     }
-    text.push_str(&format!(
-        "\nTo use a tool whose definition you have not been shown, ask for it with {REQUEST_TOOL}."
-    ));
+    text.push_str(&format!("\nTo use a tool whose definition you have not been shown, ask for it with {asks_by}."));
     let tokens = tokens::count(&text);
     Directory { text, tokens, members }
 }
 
-/// Adds a line a group for the tools that have none of their own, the largest groups first, and says what is left.
-fn push_groups(text: &mut String, unlisted: &BTreeMap<&str, u32>, budget: u32, total: usize, listed: usize) {
+/// Adds a line a group for the tools that have none of their own, the largest groups first, and says how many more there
+/// are.
+fn push_groups(text: &mut String, unlisted: &BTreeMap<&str, u32>, budget: u32) {
     let mut groups: Vec<(&str, u32)> = unlisted.iter().map(|(group, count)| (*group, *count)).collect();
     groups.sort_by_key(|(group, count)| (std::cmp::Reverse(*count), *group));
     text.push_str("\nMore tools, by group:");
@@ -123,7 +127,4 @@ fn push_groups(text: &mut String, unlisted: &BTreeMap<&str, u32>, budget: u32, t
     if n_groups < groups.len() {
         text.push_str(&format!("\n- and {} further groups", groups.len() - n_groups));
     }
-    text.push_str(&format!(
-        "\n{listed} of {total} tools have a line here; {REQUEST_TOOL} finds the others by name or need."
-    ));
 }

@@ -1,8 +1,8 @@
 //! How tools are written for a model: definitions, the directory, the meta tools, and the messages that carry them.
 //!
 //! Decides no content, only its form. Bytes are part of the promise: the same version in the same form is the same
-//! text for ever, because a provider's prompt cache hangs on it. Schemas are spliced in as registered, never
-//! re-serialised.
+//! text for ever, because a provider's prompt cache hangs on it. Schemas are spliced in as they were admitted; only what
+//! providers refuse of one is moved ([`schema`]).
 
 mod carrier;
 pub mod directory;
@@ -17,7 +17,7 @@ use super::ids::{Alias, CallId};
 use super::tokens;
 
 pub use carrier::{Carrier, betas};
-pub use meta::{CALL_TOOL, REQUEST_TOOL, meta_tools};
+pub use meta::{CALL_TOOL, REQUEST_TOOL, asks_by, meta_tools};
 pub use shown::Shown;
 
 /// Text with its cost in tokens.
@@ -129,7 +129,7 @@ pub fn system_piece(format: Format, text: String, tokens: u32) -> Piece {
 
 /// Writes a cache breakpoint into a piece of a block, where the format has such a thing.
 pub fn mark_cache(format: Format, piece: &mut Piece) {
-    if format == Format::Anthropic {
+    if format.marks_cache() {
         piece.content = wire::with_breakpoint(&piece.content);
     }
 }
@@ -242,11 +242,4 @@ pub fn recall_result(
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_introduction_costs_what_it_is_said_to() {
-        assert_eq!(TEXT_INTRODUCTION_TOKENS, tokens::count(TEXT_INTRODUCTION));
-    }
-}
+mod tests;
