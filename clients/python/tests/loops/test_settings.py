@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from toolcrib.testing import Daemon
 from toolcrib.testing.provider import Reply
 
 from .conftest import Bench
-from .talk import AGENTS, SDKS, function
+from .talk import AGENTS, SDKS, Way, function
 from .test_calls import OWN_SCHEMA
 from .test_presence import QUERY
 
+# What is refused is refused by every agent alike, before anything is sent: once for each format is enough.
+WAYS = [Way(format, "invoke", False) for format in AGENTS]
 # Tools that the provider runs by itself and that have no name.
 HOSTED: dict[str, Any] = {
     "anthropic": {"type": "mcp_toolset", "mcp_server_name": "docs"},
@@ -23,6 +27,13 @@ IMAGES: dict[str, Any] = {
     "openai_responses": {"type": "input_image", "image_url": "https://example.org/a.png", "detail": "auto"},
     "openai_chat": {"type": "image_url", "image_url": {"url": "https://example.org/a.png"}},
 }
+
+
+@pytest.fixture(params=WAYS, ids=str)
+def bench(daemon: Daemon, request: pytest.FixtureRequest) -> Iterator[Bench]:
+    made = Bench(daemon, request.param)
+    yield made
+    made.close()
 
 
 def agent(talk: Any, **settings: Any) -> Any:
