@@ -20,6 +20,6 @@ with Daemon() as daemon, daemon.crib() as crib:
     crib.import_catalog("\n".join(map(json.dumps, tools)).encode())
     with crib.open_session("30", format="anthropic", delivery=sys.argv[1], on_demand_budget=60_000) as session:
         agent = Agent(session, client, model="scripted", dispatch=lambda call: f"{call.tool} did its work")
-        print(f"{sum(bool(agent.ask(turn['query'])) for turn in turns)} answers in {len(provider.requests)} requests")
-    print(f"presence {crib.stats().presence_rate:.1%}, saving {crib.stats().saving:.1%}")
-print(f"each request a prefix of the next: {not provider.check_prefix()}")
+        digests = {agent.ask(turn["query"]) and agent.last_plan.block_digest[:12] for turn in turns}
+    print(f"presence {crib.stats().presence_rate:.1%}, saving {crib.stats().saving:.1%}, block {', '.join(digests)}")
+print(f"30 turns, {len(provider.requests)} requests, each a prefix of the next: {not provider.check_prefix()}")
