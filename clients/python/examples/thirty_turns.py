@@ -22,4 +22,4 @@ with Daemon() as daemon, daemon.crib() as crib:
         agent = Agent(session, client, model="scripted", dispatch=lambda call: f"{call.tool} did its work")
         digests = {agent.ask(turn["query"]) and agent.last_plan.block_digest[:12] for turn in turns}
     print(f"presence {crib.stats().presence_rate:.1%}, saving {crib.stats().saving:.1%}, block {', '.join(digests)}")
-print(f"30 turns, {len(provider.requests)} requests, each a prefix of the next: {not provider.check_prefix()}")
+print(f"{len(turns)} turns, {len(provider.requests)} requests, each begins the next: {not provider.check_prefix()}")
