@@ -50,13 +50,17 @@ def main() -> int:
         names = sorted(path.name for path in made.iterdir())
         if "--check" not in sys.argv[1:]:
             STUBS.mkdir(parents=True, exist_ok=True)
+            for path in STUBS.glob("*_pb2*"):
+                path.unlink()
             for name in names:
                 (STUBS / name).write_bytes((made / name).read_bytes())
             (STUBS / "__init__.py").write_text('"""The generated protocol; see proto/ for what it means."""\n')
             return 0
         _, changed, missing = filecmp.cmpfiles(made, STUBS, names, shallow=False)
-        if changed or missing:
-            print(f"not current: {', '.join(changed + missing)}; run clients/python/generate.py", file=sys.stderr)
+        left = [path.name for path in STUBS.glob("*_pb2*") if path.name not in names]
+        if changed or missing or left:
+            names = ", ".join(changed + missing + left)
+            print(f"not current: {names}; run clients/python/generate.py", file=sys.stderr)
             return 1
     return 0
 

@@ -26,6 +26,7 @@ from toolcrib.v1 import session_pb2_grpc
 
 DEMO = Path(__file__).resolve().parents[3] / "examples" / "demo"
 TURNS = 30
+WARM_UP = 20
 QUERIES = [
     "create an issue about the failing build",
     "find the weather forecast for Berlin",
@@ -58,20 +59,22 @@ def compare(crib: Crib, stub: Any, format: str, delivery: str, rounds: int) -> s
     session = crib.open_session(f"bench-{format}-{delivery}", format=format, delivery=delivery)
     messages = history(session, TURNS)
     core = session.core
-    query = core.format.query_of(messages, core._texts)
+    query = core.format.query_of(messages, core.given.texts)
     request = core._request(
         pb.PlanStepRequest,
         query=pb.Query(user=query.user, model=query.model),
-        present=pb.Present(names=core._present(messages)),
+        present=pb.Present(names=core.given.present_in(messages)),
     )
     bare: list[float] = []
     client: list[float] = []
-    for i in range(rounds + 20):
+    for i in range(rounds + WARM_UP):
         request.key = f"bare-{i}"
-        pair = timed(lambda: stub.PlanStep(request)), timed(lambda: session.plan(messages))
-        if i >= 20:
-            bare.append(pair[0])
-            client.append(pair[1])
+        # In turns, and each as often first as the other.
+        sides = [(bare, lambda: stub.PlanStep(request)), (client, lambda: session.plan(messages))]
+        for times, call in sides if i % 2 else reversed(sides):
+            took = timed(call)
+            if i >= WARM_UP:
+                times.append(took)
     one, other = statistics.median(bare), statistics.median(client)
     return (
         f"{format:<17} {delivery:<9} {len(messages):>3} messages, {len(request.present.names):>2} present: "

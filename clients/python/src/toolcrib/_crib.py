@@ -104,7 +104,11 @@ class CribCore:
     async def close(self) -> None:
         await self._transport.close()
 
-    async def open_session(self, session_id: str, format: str, opening: Opening) -> SessionCore:
+    async def open_session(
+        self, session_id: str, format: str, opening: Opening, timeout: float = PATIENT
+    ) -> SessionCore:
+        if unknown := opening.keys() - Opening.__optional_keys__:
+            raise TypeError(f"open_session has no {', '.join(sorted(unknown))}")
         if format not in FORMATS:
             raise ValueError(f"format {format!r} is none of {', '.join(FORMATS)}")
         own = [OwnTool(tool) if isinstance(tool, str) else tool for tool in opening.get("own_tools", ())]
@@ -127,7 +131,7 @@ class CribCore:
             played=opening.get("played", False),
         )
         session = SessionCore(self._transport, request, self._timeout, self._patience)
-        await session.open()
+        await session.open(timeout)
         return session
 
     async def import_catalog(self, catalog: Catalog, source: str, dry_run: bool) -> Imported:
@@ -207,18 +211,21 @@ class Crib:
         """Waits until the daemon can be reached. Raises CribError where that takes more than `timeout` seconds."""
         run(self.core.wait_for_ready(timeout))
 
-    def open_session(self, session_id: str = "", *, format: str, **opening: Unpack[Opening]) -> Session:
+    def open_session(
+        self, session_id: str = "", *, format: str, timeout: float = PATIENT, **opening: Unpack[Opening]
+    ) -> Session:
         """Opens a session, or goes on with the open one of that id and the same arguments.
 
         Args:
             session_id: The conversation's id, 1 to 128 characters; one is made where it is left out.
             format: `anthropic`, `openai_responses` or `openai_chat`.
+            timeout: Seconds that it may take.
             opening: Everything that can be left out; see `Opening`.
 
-        Raises CribError where the daemon does not answer within ten seconds or refuses, and ValueError for words that
-        are none of these.
+        Raises CribError where the daemon does not answer in time or refuses, ValueError for words that are none of
+        these, and TypeError for an option that there is not.
         """
-        return Session(run(self.core.open_session(session_id, format, opening)))
+        return Session(run(self.core.open_session(session_id, format, opening, timeout)))
 
     def import_catalog(self, catalog: Catalog, source: str = "", *, dry_run: bool = False) -> Imported:
         """Registers a catalog: an answer to MCP's `tools/list`, an OpenAI or Anthropic tools array, or JSON lines.
@@ -271,9 +278,11 @@ class AsyncCrib:
         """Waits until the daemon can be reached. Raises CribError where that takes more than `timeout` seconds."""
         await self.core.wait_for_ready(timeout)
 
-    async def open_session(self, session_id: str = "", *, format: str, **opening: Unpack[Opening]) -> AsyncSession:
+    async def open_session(
+        self, session_id: str = "", *, format: str, timeout: float = PATIENT, **opening: Unpack[Opening]
+    ) -> AsyncSession:
         """Opens a session, or goes on with the open one. Takes what Crib.open_session takes."""
-        return AsyncSession(await self.core.open_session(session_id, format, opening))
+        return AsyncSession(await self.core.open_session(session_id, format, opening, timeout))
 
     async def import_catalog(self, catalog: Catalog, source: str = "", *, dry_run: bool = False) -> Imported:
         """Registers the tools of a catalog. Takes what Crib.import_catalog takes."""

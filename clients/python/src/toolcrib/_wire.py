@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -63,14 +64,23 @@ def violations(of: Any) -> list[Violation]:
     return [Violation(v.field, v.description, v.accepted) for v in of.violations]
 
 
-def read(pieces: Iterable[Any]) -> list[tuple[Any, Dict]]:
-    """Pieces with what they hold, but for texts of the system prompt."""
-    return [(piece, json.loads(piece.content)) for piece in pieces if piece.place != SYSTEM]
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A piece in the provider's format, with its place and the names that it makes callable."""
+
+    place: int
+    content: Dict
+    names: Sequence[str]
 
 
-def at(read: Iterable[tuple[Any, Dict]], place: int) -> list[Dict]:
-    """What goes to a place, of pieces that were read."""
-    return [content for piece, content in read if piece.place == place]
+def placed(pieces: Iterable[Any]) -> list[Placed]:
+    """What goes into messages, tool results and the tools array."""
+    return [Placed(piece.place, json.loads(piece.content), tuple(piece.names)) for piece in pieces]
+
+
+def contents(pieces: Iterable[Placed], place: int) -> list[Dict]:
+    """What goes to a place."""
+    return [piece.content for piece in pieces if piece.place == place]
 
 
 def block(of: Any, pieces: Sequence[Any], is_json: bool) -> Block:
@@ -79,7 +89,7 @@ def block(of: Any, pieces: Sequence[Any], is_json: bool) -> Block:
     return Block(
         digest=of.digest,
         generation=of.generation,
-        tools=at(read(pieces), TOOLS),
+        tools=[json.loads(piece.content) for piece in pieces if piece.place == TOOLS],
         system=[json.loads(text) for text in system] if is_json else system,
         offers=offers(of, "offers"),
         tokens=tokens(of.tokens),
@@ -96,10 +106,10 @@ def texts(piece: Dict) -> Iterator[str]:
             yield from (part["text"] for part in content if "text" in part)
 
 
-def arguments(data: bytes) -> Dict:
-    """Arguments as a dict; empty for what is none, which the daemon would not have let pass."""
+def arguments(data: bytes) -> Dict | None:
+    """Arguments as a dict, empty where there are none; None for what is no JSON object."""
     try:
         value = json.loads(data) if data.strip() else {}
     except ValueError:
-        return {}
-    return value if isinstance(value, dict) else {}
+        return None
+    return value if isinstance(value, dict) else None

@@ -7,7 +7,7 @@ from datetime import timedelta
 from types import TracebackType
 from typing import Any
 
-from ._session import SessionCore
+from ._session import PATIENT, SessionCore
 from ._sync import run
 from .values import Answer, Block, Call, Checked, Ending, Plan, StepEnd, Usage
 
@@ -80,6 +80,10 @@ class _Session:
             judge=judge,
         )
 
+    def recall(self, plan: Plan) -> None:
+        """Learns of a step that an earlier process planned, from its plan. See `SessionCore.recall`."""
+        self.core.recall(plan)
+
     def ended(self, plan: Plan, how: StepEnd = "answered") -> None:
         """Says how a step ended that made no call; it travels with the next plan."""
         self.core.ended(plan, how)
@@ -114,9 +118,9 @@ class Session(_Session):
         """Takes the pending changes, which breaks the provider's prompt cache. See `SessionCore.refresh`."""
         return run(self.core.refresh(messages))
 
-    def flush(self) -> None:
+    def flush(self, timeout: float = PATIENT) -> None:
         """Tells the daemon all that it was not told yet. See `SessionCore.flush`."""
-        run(self.core.flush())
+        run(self.core.flush(timeout))
 
     def close(self) -> None:
         """Tells the daemon what is left, and ends the session there. See `SessionCore.close`."""
@@ -161,9 +165,9 @@ class AsyncSession(_Session):
         """Takes the pending changes, which breaks the provider's prompt cache. See `SessionCore.refresh`."""
         return await self.core.refresh(messages)
 
-    async def flush(self) -> None:
+    async def flush(self, timeout: float = PATIENT) -> None:
         """Tells the daemon all that it was not told yet. See `SessionCore.flush`."""
-        await self.core.flush()
+        await self.core.flush(timeout)
 
     async def close(self) -> None:
         """Tells the daemon what is left, and ends the session there. See `SessionCore.close`."""

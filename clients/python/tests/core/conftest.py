@@ -55,8 +55,10 @@ def do(request: pytest.FixtureRequest) -> Iterator[Driver]:
 
 
 @pytest.fixture(scope="session")
-def shared() -> Iterator[Daemon]:
-    with Daemon() as daemon:
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
+    config = tmp_path_factory.mktemp("daemon") / "crib.toml"
+    config.write_text("[limits]\nnamespaces = 1000\n")
+    with Daemon(arguments=["--config", str(config)]) as daemon:
         yield daemon
 
 

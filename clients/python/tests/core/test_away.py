@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -128,6 +129,10 @@ def test_nobody_there_is_said_with_what_to_do(do: Driver) -> None:
         do(crib.wait_for_ready(0.05))
 
 
-def test_a_daemon_that_does_not_start_says_why() -> None:
+def test_a_daemon_that_does_not_start_says_why_and_leaves_nothing_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with pytest.raises(RuntimeError, match="unexpected argument"):
         Daemon(arguments=["--no-such-thing"])
+    assert not list(tmp_path.iterdir())

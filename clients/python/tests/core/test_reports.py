@@ -40,13 +40,11 @@ def _exchange(reports: Reports, model: Model, chance: random.Random) -> None:
     batch = reports.next()
     if chance.random() < 0.2:
         return
-    acks = model.take(batch.outcomes)
+    acks = model.take([news.what for news in batch.outcomes])
     step_id = model.plan(batch.step.key) if batch.step else ""
     if chance.random() < 0.2:
         return
-    reports.acknowledge(batch, acks)
-    if batch.step:
-        reports.planned(batch.step.key, step_id)
+    reports.acknowledge(batch, pb.PlanStepResponse(step_id=step_id, acks=acks))
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -56,16 +54,17 @@ def test_each_outcome_is_counted_once_with_its_step(seed: int) -> None:
     step_of: dict[str, str] = {}
     for n in range(60):
         key = f"k{n}"
+        step_id = ""
         if chance.random() < 0.3:
             reports.add_step(Step(key, []))
         else:
-            reports.planned(key, model.plan(key))
+            step_id = model.plan(key)
         for _ in range(chance.randrange(3)):
             call_id = f"c{len(step_of)}"
             step_of[call_id] = f"step-{key}"
-            reports.add(key, pb.Outcome(call_id=call_id))
+            reports.add(key, pb.Outcome(call_id=call_id, step_id=step_id))
         if chance.random() < 0.2:
-            reports.add(key, pb.StepEnding())
+            reports.add(key, pb.StepEnding(step_id=step_id))
         if chance.random() < 0.6:
             _exchange(reports, model, chance)
     for _ in range(10_000):
@@ -83,5 +82,5 @@ def test_outcomes_go_in_the_order_of_their_calls() -> None:
     batch = reports.next()
     stored, lost = pb.OUTCOME_RESULT_APPLIED, pb.OUTCOME_RESULT_NOT_STORED
     results = [stored, lost, stored, lost, stored]
-    assert reports.acknowledge(batch, [pb.OutcomeAck(result=result) for result in results]) == 2
-    assert [outcome.call_id for outcome in reports.next().outcomes] == ["1", "3"]
+    reports.acknowledge(batch, pb.PlanStepResponse(acks=[pb.OutcomeAck(result=result) for result in results]))
+    assert [news.what.call_id for news in reports.next().outcomes] == ["1", "3"]

@@ -45,7 +45,7 @@ def test_our_own_pieces_are_no_query(do: Driver, crib: Any) -> None:
     plan = do(session.plan(messages))
     messages += plan.messages
     assert plan.messages[0]["role"] == "user"
-    query = session.core.format.query_of(messages, session.core._texts)
+    query = session.core.format.query_of(messages, session.core.given.texts)
     assert query.user == "create an issue about the build"
 
 
@@ -177,6 +177,16 @@ def test_a_closed_session_is_opened_again_by_the_next_step(do: Driver, crib: Any
     assert not plan.stale and not plan.block_changed
 
 
+def test_a_closed_session_is_opened_again_by_a_check_and_by_a_request(do: Driver, crib: Any) -> None:
+    session = do(crib.open_session(format="openai_chat"))
+    plan = do(session.plan([user("create an issue")]))
+    do(session.close())
+    (checked,) = do(session.validate(plan, [Call("1", "github__create_issue", CREATE)]))
+    assert checked.run and not checked.stale
+    do(session.close())
+    assert do(session.request_tool(plan, Call("2", "request_tool", {"name": "github__list_gists"}), [])).issued
+
+
 def test_a_block_too_large_for_an_answer_comes_as_a_stream(do: Driver, crib: Any, shared: Daemon) -> None:
     description = "Does what it is asked. " * 300
     tools = [
@@ -200,6 +210,14 @@ def test_catalogs_are_imported_however_they_come(do: Driver, crib: Any) -> None:
     assert [(str(refused.tool), refused.violations[0].field) for refused in first.refused] == [
         ("yard/mute", "description")
     ]
+
+
+def test_a_catalog_of_nowhere_is_refused(do: Driver, crib: Any) -> None:
+    with pytest.raises(CribError, match="source is unknown") as refused:
+        do(crib.import_catalog([{"name": "a", "description": "Do.", "inputSchema": {"type": "object"}}]))
+    assert refused.value.code == "INVALID_ARGUMENT" and refused.value.violations
+    with pytest.raises(FileNotFoundError):
+        do(crib.import_catalog("/no/such/catalog.json"))
 
 
 def test_no_namespace_no_figures(do: Driver, shared: Daemon) -> None:

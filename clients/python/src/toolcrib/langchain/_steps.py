@@ -17,7 +17,8 @@ from langchain_core.tools import BaseTool
 
 from .._crib import CribCore, Opening
 from .._errors import CribError
-from .._session import CALL_TOOL, SessionCore
+from .._given import CALL_TOOL
+from .._session import SessionCore
 from ..values import Call, Checked, Plan
 from . import _wording
 from ._catalog import registered_name

@@ -67,13 +67,17 @@ class Daemon:
         self.address = "127.0.0.1:0"
         self.metrics_url = ""
         self._process: subprocess.Popen[bytes] | None = None
-        self._start("127.0.0.1:0")
+        try:
+            self._start()
+        except BaseException:
+            self.close()
+            raise
 
-    def _start(self, metrics: str) -> None:
+    def _start(self) -> None:
         at = self._log.stat().st_size if self._log.exists() else 0
         # The program must not take up what the caller's shell says of another daemon.
         env = {key: value for key, value in os.environ.items() if not key.startswith("TOOLCRIB_")}
-        command: list[Any] = [self._binary, "serve", "--listen", self.address, "--metrics", metrics]
+        command: list[Any] = [self._binary, "serve", "--listen", self.address, "--metrics", "127.0.0.1:0"]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*command, "--db", self._folder / "crib.db", *self._arguments],
@@ -129,7 +133,7 @@ class Daemon:
     def restart(self) -> None:
         """Starts it again on the same store and port."""
         self.kill()
-        self._start("127.0.0.1:0")
+        self._start()
 
     def close(self) -> None:
         """Stops it and deletes its store."""
