@@ -329,8 +329,11 @@ impl Policy {
                 });
                 continue;
             };
-            let is_taken = key.set(&mut changed, value);
-            if !is_taken && !(value.is_empty() && key.set(&mut changed, &key.get(&defaults))) {
+            let mut is_taken = key.set(&mut changed, value);
+            if !is_taken && value.is_empty() {
+                is_taken = key.set(&mut changed, &key.get(&defaults));
+            }
+            if !is_taken {
                 violations.push(PolicyViolation {
                     key: name.clone(),
                     value: value.clone(),
