@@ -59,8 +59,8 @@ def main() -> int:
         _, changed, missing = filecmp.cmpfiles(made, STUBS, names, shallow=False)
         left = [path.name for path in STUBS.glob("*_pb2*") if path.name not in names]
         if changed or missing or left:
-            wrong = ", ".join(changed + missing + left)
-            print(f"not current: {wrong}; run clients/python/generate.py", file=sys.stderr)
+            names = ", ".join(changed + missing + left)
+            print(f"not current: {names}; run clients/python/generate.py", file=sys.stderr)
             return 1
     return 0
 

@@ -138,7 +138,7 @@ pub struct SessionPolicy {
     pub pass_through_tools: u32,
     /// Tools that fit in this share of the window are sent whole.
     pub pass_through_share: f64,
-    /// Which delivery each model takes; `None` for what this build knows of models, so that a later one may know more.
+    /// Which delivery each model takes; `None` where nobody set it, so that a later build may know more models.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deliveries: Option<Deliveries>,
     /// Most definitions that stand deferred in a block.
@@ -329,8 +329,11 @@ impl Policy {
                 });
                 continue;
             };
-            let text = if value.is_empty() { key.get(&defaults) } else { value.clone() };
-            if !key.set(&mut changed, &text) {
+            let mut is_taken = key.set(&mut changed, value);
+            if !is_taken && value.is_empty() {
+                is_taken = key.set(&mut changed, &key.get(&defaults));
+            }
+            if !is_taken {
                 violations.push(PolicyViolation {
                     key: name.clone(),
                     value: value.clone(),
@@ -355,8 +358,18 @@ mod tests {
         let defaults = Policy::default();
         for key in KEYS {
             let policy = set(key.name, &key.get(&defaults)).unwrap();
-            assert_eq!(policy, defaults, "{}", key.name);
+            assert_eq!(key.get(&policy), key.get(&defaults), "{}", key.name);
         }
+    }
+
+    /// A later build has another default, and reads the same log.
+    #[test]
+    fn a_table_of_models_that_was_set_stays_though_it_is_the_default_now() {
+        let defaults = Policy::default();
+        let pinned = set("session.deliveries", &defaults.session.deliveries().to_string()).unwrap();
+        assert_eq!(pinned.session.deliveries, Some(Deliveries::default()));
+        let back = pinned.with(&BTreeMap::from([("session.deliveries".to_owned(), String::new())])).unwrap();
+        assert_eq!(back, defaults);
     }
 
     /// A choice has no unit; everything else says what it counts.

@@ -16,15 +16,10 @@ wanted = [call for call in map(json.loads, (demo / "trace.jsonl").open()) if cal
 turns = [{"query": call["query"], "calls": [call["tool"]]} for call in wanted if call["query"]][:30]
 provider = ScriptedProvider(turns)
 client = anthropic.Anthropic(api_key="none", http_client=provider.http_client())
-
 with Daemon() as daemon, daemon.crib() as crib:
     crib.import_catalog("\n".join(map(json.dumps, tools)).encode())
-    session = crib.open_session("thirty", format="anthropic", delivery=sys.argv[1], context_window=200_000)
-    agent = Agent(session, client, model="scripted", dispatch=lambda call: f"{call.tool} did its work")
-    digests = set()
-    for turn in turns:
-        agent.ask(turn["query"])
-        digests.add(agent.last_plan.block_digest)
-    session.close()
-    print(f"presence {crib.stats().presence_rate:.1%}, saving {crib.stats().saving:.1%}, {len(digests)} block(s)")
-print(f"{len(provider.requests)} requests, each a prefix of the next: {not provider.check_prefix()}")
+    with crib.open_session("30", format="anthropic", delivery=sys.argv[1], on_demand_budget=60_000) as session:
+        agent = Agent(session, client, model="scripted", dispatch=lambda call: f"{call.tool} did its work")
+        digests = {agent.ask(turn["query"]) and agent.last_plan.block_digest[:12] for turn in turns}
+    print(f"presence {crib.stats().presence_rate:.1%}, saving {crib.stats().saving:.1%}, block {', '.join(digests)}")
+print(f"{len(turns)} turns, {len(provider.requests)} requests, each begins the next: {not provider.check_prefix()}")

@@ -27,7 +27,7 @@ _HARD_SCHEMAS: dict[str, object] = {
     "enum_at_root": {"type": "object", "properties": {"a": {}}, "enum": [{"a": 1}, {"a": 2}]},
     "brackets": {"type": "object", "properties": {"filter[id]": {"type": "string"}, "x/y": {"type": "string"}}},
     "long_property": {"type": "object", "properties": {"p" * 65: {"type": "string"}}},
-    "unicode": {"type": "object", "properties": {"größe": {"type": "string", "description": "\u2028 \u0007 \"\\ é"}}},
+    "unicode": {"type": "object", "properties": {"größe": {"type": "string", "description": '\u2028 \u0007 "\\ é'}}},
     "look_alike": {
         "type": "object",
         "properties": {"name": {"type": "string"}, "parameters": {"type": "object"}, "input_schema": {}},

@@ -28,6 +28,20 @@ def result(content: Any) -> dict[str, Any]:
     return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "1", "content": content}]}
 
 
+def compacted(changes: Any, content: Any = "what was said") -> dict[str, Any]:
+    return {"role": "assistant", "content": [{"type": "compaction", "content": content, "tool_changes": changes}]}
+
+
+def searched(name: str) -> dict[str, Any]:
+    references = [{"type": "tool_reference", "tool_name": name}]
+    found = {"type": "tool_search_tool_search_result", "tool_references": references}
+    block = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found}
+    return {"role": "assistant", "content": [block]}
+
+
+BEFORE = [{"role": "system", "content": [added("a")]}, {"role": "user", "content": PIECE}]
+
+
 def reply(content: list[dict[str, Any]], **more: Any) -> BetaMessage:
     usage = {"input_tokens": 5, "output_tokens": 1, "cache_read_input_tokens": 40, "cache_creation_input_tokens": 2}
     message = {"id": "m", "type": "message", "role": "assistant", "model": "m", "content": content, "usage": usage}
@@ -59,7 +73,10 @@ def test_the_query_is_the_users_last_words_and_what_the_model_wrote_since() -> N
         ([{"role": "user", "content": PIECE}], ["from_text"]),
         ([result([{"type": "text", "text": PIECE}])], ["from_text"]),
         ([{"role": "user", "content": PIECE + " "}], []),
-        ([{"role": "assistant", "content": [{"type": "compaction", "tool_changes": [added("d")]}]}], ["d"]),
+        ([*BEFORE, compacted([added("d")])], ["d"]),
+        ([*BEFORE, compacted(None)], []),
+        ([*BEFORE, compacted([added("d")], content=None)], ["a", "from_text"]),
+        ([searched("e")], ["e"]),
         ([{"role": "user", "content": [added("not the operator's")]}], []),
     ],
 )
@@ -78,6 +95,36 @@ def test_calls_text_and_history_are_read_from_the_sdks_reply() -> None:
     assert FORMAT.text_of(response) == "I look"
     assert FORMAT.reply_message(response) == [{"role": "assistant", "content": content}]
     assert FORMAT.reply_message(reply([])) == []
+
+
+THINKING = {"type": "thinking", "thinking": "hm", "signature": "s"}
+CALL = {"type": "tool_use", "id": "1", "name": "a", "input": {}}
+BLANK = {"type": "text", "text": " \n"}
+TEXT = {"type": "text", "text": "I look "}
+
+
+@pytest.mark.parametrize(
+    ("content", "kept"),
+    [
+        ([THINKING, BLANK, CALL], [THINKING, CALL]),
+        ([THINKING, TEXT], [THINKING, TEXT]),
+        ([TEXT, THINKING], [TEXT]),
+        ([THINKING, {"type": "redacted_thinking", "data": "x"}, BLANK], []),
+    ],
+)
+def test_what_the_provider_would_not_take_back_stays_out_of_the_history(content: list[Any], kept: list[Any]) -> None:
+    cut = reply(content, stop_reason="max_tokens")
+    assert FORMAT.reply_message(cut) == ([{"role": "assistant", "content": kept}] if kept else [])
+
+
+def test_a_paused_reply_goes_back_as_it_is() -> None:
+    assert FORMAT.reply_message(reply([TEXT, THINKING], stop_reason="pause_turn"))[0]["content"] == [TEXT, THINKING]
+
+
+@pytest.mark.parametrize("content", ["", " ", []])
+def test_a_failure_has_words(content: Any) -> None:
+    assert FORMAT.tool_result("1", content)["content"] == content
+    assert "failed" in FORMAT.tool_result("1", content, is_error=True)["content"]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from openai.types.responses import Response
+from openai.types.responses import ParsedResponse, ParsedResponseFunctionToolCall, Response
 
 from toolcrib.formats.base import Stop
 from toolcrib.formats.openai_responses import OpenaiResponses
@@ -124,3 +124,36 @@ def test_each_result_is_an_item() -> None:
     good = FORMAT.tool_result("1", "done")
     assert good == {"type": "function_call_output", "call_id": "1", "output": "done"}
     assert FORMAT.results_message([good, good]) == [good, good]
+
+
+def test_what_a_compaction_stands_for_is_not_seen_any_more() -> None:
+    added = {"type": "additional_tools", "role": "developer", "tools": [function("a")]}
+    compacted = {"type": "compaction", "id": "c", "encrypted_content": "opaque"}
+    assert FORMAT.present_in([added, user(PIECE), compacted], OWN_TEXTS) == []
+    assert FORMAT.present_in([compacted, added], OWN_TEXTS) == ["a"]
+
+
+def test_words_of_our_own_that_answer_a_search_are_no_query() -> None:
+    result, after = FORMAT.refusal(Call("2", "request_tool", {"name": "b"}), "cannot be reached")
+    history = [user("close it"), SEARCH, result, *after]
+    assert "cannot be reached" in str(after)
+    assert FORMAT.query_of(history, OWN_TEXTS).user == "close it"
+
+
+def test_what_the_sdk_parsed_is_not_sent_back() -> None:
+    """The SDK leaves it out item by item; `responses.parse` puts it in."""
+    call = ParsedResponseFunctionToolCall.model_validate({**CALL, "parsed_arguments": {"n": 1}})
+    parsed = ParsedResponse[None].model_validate({**reply().to_dict(), "output": []})
+    parsed.output = [call]
+    assert FORMAT.reply_message(parsed) == [CALL]
+
+
+def test_reasoning_without_what_it_led_to_is_not_sent_back() -> None:
+    cut = reply(REASONING, CALL, REASONING, status="incomplete", incomplete_details={"reason": "max_output_tokens"})
+    assert FORMAT.reply_message(cut) == [REASONING, CALL]
+    assert FORMAT.reply_message(reply(REASONING)) == []
+
+
+@pytest.mark.parametrize("arguments", [None, [], "words"])
+def test_a_search_without_arguments_asks_for_nothing(arguments: Any) -> None:
+    assert FORMAT.calls_of(reply({**SEARCH, "arguments": arguments})) == [Call("2", "request_tool", {})]

@@ -200,11 +200,13 @@ pub const KEYS: &[Key] = &[
         reason: "How definitions reach a model whose runtime leaves that open; the longest prefix decides, others get invoke.",
         get: |policy| policy.session.deliveries().to_string(),
         set: |policy, text| {
-            let table = text.parse::<Deliveries>();
-            if let Ok(table) = &table {
-                policy.session.deliveries = (*table != Deliveries::default()).then(|| table.clone());
+            // Nothing is no table of its own: the build's, whatever that is later.
+            let table = if text.is_empty() { Ok(None) } else { text.parse::<Deliveries>().map(Some) };
+            let is_taken = table.is_ok();
+            if let Ok(table) = table {
+                policy.session.deliveries = table;
             }
-            table.is_ok()
+            is_taken
         },
     },
     number!(

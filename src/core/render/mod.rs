@@ -2,7 +2,7 @@
 //!
 //! Decides no content, only its form. Bytes are part of the promise: the same version in the same form is the same
 //! text for ever, because a provider's prompt cache hangs on it. Schemas are spliced in as they were admitted; only what
-//! providers refuse of one is moved ([`schema`]).
+//! providers refuse of one is moved (`schema`).
 
 mod carrier;
 pub mod directory;

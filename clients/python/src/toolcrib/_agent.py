@@ -39,6 +39,10 @@ class Api:
     arguments: Callable[[Settings, SessionCore, Plan, list[Any]], Dict]
     #: The method of the SDK's client that makes it.
     create: Callable[[Any], Callable[..., Any]]
+    #: Arguments of a request that an agent says itself, or has no loop for.
+    said: frozenset[str]
+    #: Types of tools whose calls only the runtime can answer, by items that an agent does not write.
+    unanswered: frozenset[str] = frozenset()
 
 
 class _Agent:
@@ -52,9 +56,15 @@ class _Agent:
         dispatch: Callable[[Checked], Awaitable[Content]],
         max_steps: int,
     ) -> None:
-        # Calls of tools that the session does not know would be refused.
-        named = {str(tool.get("name") or tool.get("function", {}).get("name") or "") for tool in settings.own_tools}
-        if unknown := sorted(named - set(session.own_names)):
+        if session.format.name != self.api.format.name:
+            raise ValueError(f"this agent needs a session of format {self.api.format.name}, not {session.format.name}")
+        if said := sorted(self.api.said & settings.request.keys()):
+            raise ValueError(f"request must not hold {', '.join(said)}")
+        if unanswered := sorted(self.api.unanswered & {str(tool.get("type")) for tool in settings.own_tools}):
+            raise ValueError(f"this agent cannot answer calls of tools of type {', '.join(unanswered)}")
+        # Calls of tools that the session does not know would be refused. What the provider runs may have no name.
+        named = {tool.get("name") or tool.get("function", {}).get("name") for tool in settings.own_tools}
+        if unknown := sorted(named - session.own_names - {None}):
             raise ValueError(f"own_tools of open_session must name {', '.join(unknown)} too")
 
         async def send(messages: list[Any], plan: Plan) -> Any:
@@ -113,18 +123,24 @@ class SyncAgent(_Agent, Generic[Client]):
             own_tools: Definitions of the runtime's own tools, as the provider has them. The session must know their
                 names; they stand in front of all others and never change.
             max_steps: Most model requests for one `ask`.
-            request: Further arguments of each request, e.g. `{"temperature": 0}`.
+            request: Further arguments of each request, e.g. `{"temperature": 0}`; not those that the agent makes
+                itself, and no `stream`, since replies are read whole.
+
+        Raises ValueError where these do not go together, with each other or with the session.
         """
         settings = Settings(model, system, max_tokens, own_tools, request or {})
         super().__init__(session.core, settings, _waiting(self.api.create(client)), _waiting(dispatch), max_steps)
 
-    def ask(self, text: str) -> str:
+    def ask(self, content: Content) -> str:
         """Says something to the model and returns its answer, after all the calls that it takes.
 
-        Raises StepLimitError where the model still calls tools after `max_steps` requests, and what the provider's SDK
-        raises. The history stays whole either way.
+        `content` is text, or a list of content as the provider has it: with images, documents and the like.
+
+        Raises StepLimitError where the model still calls tools after `max_steps` requests, RuntimeError where this
+        agent is asked already, TypeError where `dispatch` returns neither text nor a list, and what the provider's SDK
+        raises. The history stays whole in all cases.
         """
-        return run(self._loop.ask(text))
+        return run(self._loop.ask(content))
 
 
 class AsyncAgent(_Agent, Generic[Client]):
@@ -147,13 +163,12 @@ class AsyncAgent(_Agent, Generic[Client]):
         settings = Settings(model, system, max_tokens, own_tools, request or {})
         super().__init__(session.core, settings, self.api.create(client), dispatch, max_steps)
 
-    async def ask(self, text: str) -> str:
+    async def ask(self, content: Content) -> str:
         """Says something to the model and returns its answer, after all the calls that it takes.
 
-        Raises StepLimitError where the model still calls tools after `max_steps` requests, and what the provider's SDK
-        raises. The history stays whole either way.
+        Takes and raises what `SyncAgent.ask` does. The history stays whole where it is cancelled, too.
         """
-        return await self._loop.ask(text)
+        return await self._loop.ask(content)
 
 
 def _waiting(function: Callable[P, T]) -> Callable[P, Awaitable[T]]:

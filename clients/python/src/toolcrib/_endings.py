@@ -33,7 +33,8 @@ def ending_of(error: Exception) -> tuple[Ending, str]:
     `ToolFailed` says both itself. What nothing is known of is the server's fault.
     """
     if isinstance(error, ToolFailed):
-        return error.ending, error.message
+        # A model that reads nothing takes it for success, and Anthropic refuses an error without words.
+        return error.ending, error.message.strip() or f"The call failed: {error.ending}."
     ending: Ending = next((ending for kind, ending in _ENDINGS if isinstance(error, kind)), "server_error")
     words = str(error)
     return ending, f"{type(error).__name__}: {words}" if words else type(error).__name__

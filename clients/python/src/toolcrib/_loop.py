@@ -7,6 +7,7 @@ drive it over functions that never really wait.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from datetime import timedelta
@@ -15,14 +16,19 @@ from typing import Any
 from ._endings import ending_of
 from ._session import SessionCore
 from .formats.base import AgentFormat, Content, Dict, Stop
-from .values import Call, Checked, Ending, Plan, StepEnd
+from .values import Call, Checked, Ending, Plan, StepEnd, Usage
 
 Create = Callable[[list[Any], Plan], Awaitable[Any]]
 Dispatch = Callable[[Checked], Awaitable[Content]]
 
-_STEP_ENDS: dict[Stop, StepEnd] = {Stop.DONE: "answered", Stop.REFUSED: "gave_up", Stop.CUT: "unknown"}
 _NOT_RUN = "This call was not run: the run was stopped before it."
+_STOPPED = "The run was stopped during this call: whether it did its work is not known."
+_REFUSED = "This call was not run: the reply that made it was refused."
 _CUT = "This call was not run: the reply was cut off. Make it shorter."
+
+# Calls of a reply that did not come to its end are not what the model meant.
+_UNRUN = {Stop.CUT: _CUT, Stop.REFUSED: _REFUSED}
+_STEP_ENDS: dict[Stop, StepEnd] = {Stop.DONE: "answered", Stop.REFUSED: "gave_up", Stop.CUT: "unknown"}
 
 
 class StepLimitError(RuntimeError):
@@ -43,16 +49,27 @@ class Loop:
         self._create = create
         self._dispatch = dispatch
         self._max_steps = max_steps
-        self._usage: Any = None
+        self._usage: Usage | None = None
+        self._asking = threading.Lock()
         self.messages: list[Any] = []
         self.plan: Plan | None = None
         self.response: Any = None
 
-    async def ask(self, text: str) -> str:
-        """Appends the user's text and goes on until the model answers."""
-        self.messages.append(self._format.user_message(text))
+    async def ask(self, content: Content) -> str:
+        """Takes in what the user says and goes on until the model answers. Raises RuntimeError while it does so."""
+        if not self._asking.acquire(blocking=False):
+            raise RuntimeError("this agent is answering already: a conversation takes one question at a time")
+        try:
+            return await self._ask(content)
+        finally:
+            self._asking.release()
+
+    async def _ask(self, content: Content) -> str:
+        self._format.say(self.messages, content)
         for _ in range(self._max_steps):
-            plan = await self._session.plan(self.messages, usage=self._usage)
+            # Told once, also where the request fails that it goes with.
+            usage, self._usage = self._usage, None
+            plan = await self._session.plan(self.messages, usage=usage)
             # Kept only with a reply behind them: a request that failed leaves nothing to take back.
             response = await self._create([*self.messages, *plan.messages], plan)
             self.plan, self.response, self._usage = plan, response, self._format.usage_of(response)
@@ -60,19 +77,24 @@ class Loop:
             if reply:
                 self.messages += [*plan.messages, *reply]
             if calls := self._format.calls_of(response):
-                await self._answer(plan, calls, is_cut=stop is Stop.CUT)
-            elif stop is not Stop.PAUSED:
+                await self._answer(plan, calls, _UNRUN.get(stop))
+            if stop is Stop.REFUSED or not (calls or stop is Stop.PAUSED):
                 self._session.ended(plan, _STEP_ENDS[stop])
                 return self._format.text_of(response)
         raise StepLimitError(f"the model still called tools after {self._max_steps} requests")
 
-    async def _answer(self, plan: Plan, calls: Sequence[Call], is_cut: bool) -> None:
-        """Appends one result for each call, whatever happens: no provider takes a history with a call left open."""
-        results = [self._format.refusal(call, _CUT if is_cut else _NOT_RUN) for call in calls]
+    async def _answer(self, plan: Plan, calls: Sequence[Call], unrun: str | None) -> None:
+        """Appends one result for each call, whatever happens: no provider takes a history with a call left open.
+
+        `unrun` says why none of them is run; None where they are.
+        """
+        results = [self._format.refusal(call, unrun or _NOT_RUN) for call in calls]
         try:
-            if not is_cut:
+            if not unrun:
                 checked = await self._session.validate(plan, calls)
                 for i, (call, check) in enumerate(zip(calls, checked, strict=True)):
+                    if check.run:
+                        results[i] = self._format.refusal(call, _STOPPED)
                     results[i] = await self._settle(plan, call, check)
         finally:
             self.messages += self._format.results_message([result for result, _ in results])
@@ -100,6 +122,9 @@ class Loop:
         except BaseException:
             self._session.report(checked.call_id, plan, "not_run")
             raise
+        if not isinstance(content, (str, list)):
+            self._session.report(checked.call_id, plan, "unspecified")
+            raise TypeError(f"dispatch must return text or a list of content, not {type(content).__name__}")
         took = timedelta(seconds=time.monotonic() - began)
         self._session.report(checked.call_id, plan, ending, said, duration=took)
         return self._format.tool_result(checked.call_id, content, is_error=ending != "ok")

@@ -26,18 +26,25 @@ _MAX_TOKENS = 4096
 def _arguments(settings: _agent.Settings, session: SessionCore, plan: Plan, messages: list[Any]) -> Dict:
     more = dict(settings.request)
     prompt: list[Any] = [{"type": "text", "text": settings.system}] if settings.system else []
-    return {
+    betas = dict.fromkeys([*session.betas, *more.pop("betas", ())])
+    arguments = {
         "model": settings.model,
         "max_tokens": settings.max_tokens or _MAX_TOKENS,
         "tools": [*settings.own_tools, *plan.tools],
         "system": [*prompt, *session.block.system],
         "messages": messages,
-        "betas": [*session.betas, *more.pop("betas", ())],
         **more,
     }
+    # An empty list would become an empty header.
+    return {**arguments, "betas": list(betas)} if betas else arguments
 
 
-_API = _agent.Api(Format(), _arguments, lambda client: client.beta.messages.create)
+_API = _agent.Api(
+    Format(),
+    _arguments,
+    lambda client: client.beta.messages.create,
+    said=frozenset({"model", "max_tokens", "tools", "system", "messages", "stream"}),
+)
 
 
 class Agent(_agent.SyncAgent[anthropic.Anthropic]):

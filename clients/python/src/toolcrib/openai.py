@@ -25,7 +25,7 @@ def _responses(settings: _agent.Settings, session: SessionCore, plan: Plan, mess
     """The history is sent whole: nothing is kept at the provider that `messages` does not show."""
     return {
         "model": settings.model,
-        "tools": [*settings.own_tools, *plan.tools],
+        **_tools(settings, plan),
         "instructions": _prompt(settings, session),
         "input": messages,
         **_limit("max_output_tokens", settings),
@@ -35,13 +35,20 @@ def _responses(settings: _agent.Settings, session: SessionCore, plan: Plan, mess
 
 def _chat(settings: _agent.Settings, session: SessionCore, plan: Plan, messages: list[Any]) -> Dict:
     """The system prompt is the first message, and no part of the history."""
+    prompt = _prompt(settings, session)
     return {
         "model": settings.model,
-        "tools": [*settings.own_tools, *plan.tools],
-        "messages": [{"role": "system", "content": _prompt(settings, session)}, *messages],
+        **_tools(settings, plan),
+        "messages": [*([{"role": "system", "content": prompt}] if prompt else []), *messages],
         **_limit("max_completion_tokens", settings),
         **settings.request,
     }
+
+
+def _tools(settings: _agent.Settings, plan: Plan) -> Dict:
+    """The tools array; the API refuses an empty one."""
+    tools = [*settings.own_tools, *plan.tools]
+    return {"tools": tools} if tools else {}
 
 
 def _prompt(settings: _agent.Settings, session: SessionCore) -> str:
@@ -52,8 +59,25 @@ def _limit(name: str, settings: _agent.Settings) -> Dict:
     return {} if settings.max_tokens is None else {name: settings.max_tokens}
 
 
-_RESPONSES = _agent.Api(OpenaiResponses(), _responses, lambda client: client.responses.create)
-_CHAT = _agent.Api(OpenaiChat(), _chat, lambda client: client.chat.completions.create)
+_RESPONSES = _agent.Api(
+    OpenaiResponses(),
+    _responses,
+    lambda client: client.responses.create,
+    said=frozenset(
+        {"model", "tools", "instructions", "input", "max_output_tokens", "stream", "background"}
+        # These put messages in front of the model that the history does not show.
+        | {"previous_response_id", "conversation"}
+    ),
+    unanswered=frozenset({"custom", "computer", "computer_use_preview", "local_shell", "shell", "apply_patch"}),
+)
+_CHAT = _agent.Api(
+    OpenaiChat(),
+    _chat,
+    lambda client: client.chat.completions.create,
+    # Of several choices only one could go on.
+    said=frozenset({"model", "tools", "messages", "max_completion_tokens", "stream", "n", "functions"}),
+    unanswered=frozenset({"custom"}),
+)
 
 
 class ResponsesAgent(_agent.SyncAgent[openai.OpenAI]):

@@ -16,9 +16,10 @@ from langgraph.types import Command
 from toolcrib import Crib
 from toolcrib.langchain import ToolcribMiddleware, import_tools
 from toolcrib.testing import Daemon
+from toolcrib.testing.placement import INLINE_TOOLS, faults
 
 from .conftest import Shelf
-from .models import Payload, calling, check_prefix, openai
+from .models import Payload, anthropic, calling, check_prefix, openai
 from .test_middleware import agent_of, asks, call, definitions, results, thread
 
 
@@ -107,3 +108,53 @@ def test_a_step_without_calls_ends_as_the_provider_says(
 def _ends(daemon: Daemon) -> list[Any]:
     shown = json.loads(daemon.run("session", "show", "t", "--json"))
     return [step.get("end") for step in shown["history"]["steps"]]
+
+
+def test_a_run_that_failed_after_a_tool_was_asked_for_can_be_gone_on_with(crib: Crib, shelf: Shelf) -> None:
+    """Anthropic takes no system message that a user turn follows."""
+
+    def fails(_: Payload) -> AIMessage:
+        raise ConnectionError("overloaded")
+
+    asked, called = ("request_tool", {"name": "acme__flight_lookup"}), ("acme__flight_lookup", {"key": "k"})
+    model = anthropic(calling(asked), fails, calling(called), AIMessage("done"))
+    middleware = ToolcribMiddleware(crib, shelf.by_source, delivery="append")
+    agent = agent_of(model, middleware, checkpointer=InMemorySaver())
+    with pytest.raises(ConnectionError):
+        agent.invoke(asks("chess"), thread("t"))
+    agent.invoke({"messages": [("user", "again, please")]}, thread("t"))
+    assert [faults(payload, [INLINE_TOOLS]) for payload in model.payloads] == [[]] * 4
+    check_prefix(model.payloads[2:])
+    assert (crib.stats().recalled, crib.stats().absent) == (1, 0)
+
+
+def test_another_threads_answers_bring_no_definitions_along(crib: Crib, shelf: Shelf) -> None:
+    asked = ("request_tool", {"name": "acme__flight_lookup"})
+    model = anthropic(calling(asked), AIMessage("done"), AIMessage("hello"))
+    middleware = ToolcribMiddleware(crib, shelf.by_source, delivery="append")
+    agent = agent_of(model, middleware, checkpointer=InMemorySaver())
+    state = agent.invoke(asks("chess"), thread("t"))
+    agent.invoke({"messages": [*state["messages"], *asks("music")["messages"]]}, thread("u"))
+    added = [str(message["content"]) for message in model.payloads[-1]["messages"] if message["role"] == "system"]
+    assert ["acme__flight_lookup" in text for text in added] == [False]
+
+
+def test_sessions_that_are_given_up_are_taken_up_again(crib: Crib, shelf: Shelf) -> None:
+    saver = InMemorySaver()
+    middleware = ToolcribMiddleware(crib, shelf.by_source, contexts=1)
+    models = {name: openai(calling(call("chess")), AIMessage("a"), calling(call("chess"))) for name in "tu"}
+    agents = {
+        name: agent_of(model, middleware, checkpointer=saver, interrupt_before=["tools"])
+        for name, model in models.items()
+    }
+    for agent_input in (asks("chess"), None):
+        # Each thread's call waits until the other thread has had the only place.
+        for name, agent in agents.items():
+            agent.invoke(agent_input, thread(name))
+    for name, agent in agents.items():
+        agent.invoke(asks("chess"), thread(name))
+    middleware.close()
+    for model in models.values():
+        check_prefix(model.payloads)
+        assert [definitions(payload) for payload in model.payloads] == [["chess"]] * 3
+    assert (crib.stats().issued, crib.stats().absent, crib.stats().unknown) == (2, 0, 0)

@@ -23,7 +23,7 @@ _NAMESPACES = itertools.count()
 class Bench:
     """A namespace with real tools in it, and its conversations."""
 
-    def __init__(self, daemon: Daemon, way: Way, n_tools: int = 120) -> None:
+    def __init__(self, daemon: Daemon, way: Way, n_tools: int = 60) -> None:
         self.way = way
         self.namespace = f"loops-{next(_NAMESPACES)}"
         self._daemon = daemon

@@ -11,6 +11,7 @@ import anthropic
 import openai
 
 import toolcrib
+from toolcrib._crib import STEP_TIMEOUT
 from toolcrib.anthropic import Agent, AsyncAgent
 from toolcrib.openai import AsyncChatAgent, AsyncResponsesAgent, ChatAgent, ResponsesAgent
 from toolcrib.testing import Daemon
@@ -56,6 +57,9 @@ WAYS = [
 
 Run = Callable[[Checked], Any]
 
+# Seconds that a step may take: a busy machine must not make it stale.
+_TIMEOUT = 5.0
+
 
 class Talk:
     """An agent of the real SDK in a conversation of the real daemon, under a scripted provider."""
@@ -70,6 +74,7 @@ class Talk:
         own_tools: Sequence[Mapping[str, Any]] = (),
         context_window: int = 64_000,
         on_demand_budget: int = 0,
+        allow: Sequence[str] = (),
         **settings: Any,
     ) -> None:
         #: Every call that reached the dispatcher.
@@ -87,7 +92,8 @@ class Talk:
                 delivery=way.delivery,
                 context_window=context_window,
                 on_demand_budget=on_demand_budget,
-                own_tools=[name_of(tool) for tool in own_tools],
+                allow=allow,
+                own_tools=[name for tool in own_tools if (name := name_of(tool))],
             )
         )
         self.client: Any = sdk(api_key="none", http_client=http, max_retries=0)
@@ -100,9 +106,13 @@ class Talk:
             **settings,
         )
 
-    def ask(self, text: str) -> str:
-        answer: str = self._wait(self.agent.ask(text))
+    def ask(self, content: Any) -> str:
+        answer: str = self._wait(self.agent.ask(content))
         return answer
+
+    def hurry(self) -> None:
+        """Lets steps take no longer than they do by default: what is away is not waited for."""
+        self.session.core._timeout = STEP_TIMEOUT
 
     def close(self) -> None:
         """Sends what is queued and lets go."""
@@ -113,11 +123,11 @@ class Talk:
 
     def _connect(self, address: str, namespace: str) -> Any:
         if not self._loop:
-            return toolcrib.connect(address, namespace=namespace)
+            return toolcrib.connect(address, namespace=namespace, timeout=_TIMEOUT)
 
         # A channel belongs to the event loop that it is made in.
         async def connect() -> toolcrib.AsyncCrib:
-            return toolcrib.aconnect(address, namespace=namespace)
+            return toolcrib.aconnect(address, namespace=namespace, timeout=_TIMEOUT)
 
         return connect()
 
@@ -134,7 +144,8 @@ class Talk:
 
 
 def name_of(tool: Mapping[str, Any]) -> str:
-    return str(tool.get("name") or tool["function"]["name"])
+    """Empty for what the provider runs without one."""
+    return str(tool.get("name") or tool.get("function", {}).get("name") or "")
 
 
 def function(format: str, name: str, schema: Mapping[str, Any]) -> dict[str, Any]:

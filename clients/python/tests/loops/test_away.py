@@ -34,6 +34,7 @@ def test_a_conversation_outlives_the_daemon(way: Way) -> None:
 
         bench.settle()
         daemon.kill()
+        talk.hurry()
         talk.ask("And now?")
         assert talk.agent.last_plan.stale
         # What it was given runs; what it was not given is answered, and so is the request for it.

@@ -54,6 +54,7 @@ def test_own_tools_are_run_by_the_runtime_and_not_counted(bench: Bench) -> None:
     assert (ran.kind, ran.name, ran.arguments, ran.tool) == ("own", "read_file", {"path": "a.txt"}, None)
     assert provider.requests[0].body["tools"][0] == own
     assert "its text" in texts_of(provider.requests[-1].body)
+    assert provider.check_prefix() == []
     calls = bench.figures().calls
     assert calls.resident + calls.issued + calls.recalled + calls.absent + calls.unknown == 0
 
@@ -67,6 +68,7 @@ def test_own_tools_are_run_by_the_runtime_and_not_counted(bench: Bench) -> None:
         (PermissionError("token expired"), pb.ENDING_AUTH, "PermissionError: token expired"),
         (toolcrib.ToolFailed("not_found", "no such symbol"), pb.ENDING_NOT_FOUND, "no such symbol"),
         (ValueError("boom"), pb.ENDING_SERVER_ERROR, "ValueError: boom"),
+        (toolcrib.ToolFailed("refused", ""), pb.ENDING_REFUSED, "The call failed: refused."),
     ],
     ids=lambda value: type(value).__name__ if isinstance(value, Exception) else None,
 )
@@ -83,6 +85,16 @@ def test_what_a_tool_raises_is_reported_and_told(bench: Bench, error: Exception,
     assert [call.ending for call in calls] == [ending]
 
 
+def test_a_dispatcher_that_returns_nothing_is_a_mistake_of_the_runtime(bench: Bench) -> None:
+    """Not of the tool, which three such calls would put in quarantine, and nothing that a model can make use of."""
+    talk, _ = bench.talk([{"query": QUERY, "replies": [first(bench), Reply("so be it")]}], lambda _: None)
+    with pytest.raises(TypeError, match="not NoneType"):
+        talk.ask(QUERY)
+    assert talk.ask(QUERY) == "so be it"
+    calls = [call for step in bench.history().steps for call in step.calls]
+    assert [call.ending for call in calls] == [pb.ENDING_UNSPECIFIED]
+
+
 def test_an_interrupt_passes_through_and_leaves_a_whole_history(bench: Bench) -> None:
     def twice(view: View) -> Reply:
         name = seen(bench, view)[0]
@@ -97,16 +109,32 @@ def test_an_interrupt_passes_through_and_leaves_a_whole_history(bench: Bench) ->
     assert len(talk.ran) == 1
     # The provider takes the history as it is: both calls have a result.
     assert talk.ask(QUERY) == "never said"
-    assert sum("was not run" in text for text in texts_of(provider.requests[-1].body)) == 2
+    # Of the call that had begun nobody knows what it did.
+    told = texts_of(provider.requests[-1].body)
+    assert [sum(words in text for text in told) for words in ("is not known", "was not run")] == [1, 1]
     assert [call.counted for step in bench.history().steps for call in step.calls] == [False, False]
+
+
+def test_a_task_that_is_cancelled_leaves_a_whole_history(bench: Bench) -> None:
+    if not bench.way.is_async:
+        pytest.skip("only what is awaited can be cancelled")
+
+    def cancel(_: object) -> str:
+        # It is felt at the next thing that is waited for, which is the second call.
+        task = asyncio.current_task()
+        assert task and task.cancel()
+        return "done"
+
+    def twice(view: View) -> Reply:
+        return Reply(calls=[demand(bench, view, seen(bench, view)[0])] * 2)
+
+    talk, provider = bench.talk([{"query": QUERY, "replies": [twice, Reply("never said")]}], cancel)
+    with pytest.raises(asyncio.CancelledError):
+        talk.ask(QUERY)
+    assert talk.ask(QUERY) == "never said"
+    told = texts_of(provider.requests[-1].body)
+    assert len(talk.ran) == 1 and "done" in told and any("is not known" in text for text in told)
 
 
 class Interrupted(BaseException):
     """What is no failure of a tool: a cancelled task, a key pressed."""
-
-
-def test_own_tools_that_the_session_does_not_know_are_refused(bench: Bench) -> None:
-    talk, _ = bench.talk([])
-    own = function(bench.way.format, "read_file", OWN_SCHEMA)
-    with pytest.raises(ValueError, match="must name read_file too"):
-        type(talk.agent)(talk.session, talk.client, model="m", dispatch=None, own_tools=[own])

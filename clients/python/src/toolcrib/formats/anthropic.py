@@ -5,11 +5,11 @@ Messages may be dicts or the SDK's own objects; nothing here imports the SDK.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from ..values import Call, Usage
-from .base import Content, Dict, Query, Stop, plain
+from .base import Content, Dict, Query, Stop, member, parts_of, plain, texts_of
 
 _STOPS = {
     "refusal": Stop.REFUSED,
@@ -20,6 +20,9 @@ _STOPS = {
     "compaction": Stop.PAUSED,
 }
 
+_THINKING = ("thinking", "redacted_thinking")
+_NO_WORDS = "The call failed and said nothing."
+
 
 class Anthropic:
     """The format of `messages.create` and `beta.messages.create`."""
@@ -29,12 +32,11 @@ class Anthropic:
     def query_of(self, messages: Sequence[Any], own_texts: Mapping[str, Sequence[str]]) -> Query:
         """The user's last text and what the model wrote since; tool results and our own pieces are neither."""
         model: list[str] = []
-        for message in reversed(messages):
-            role, blocks = _read(message)
-            texts = [b["text"] for b in blocks if b["type"] == "text" and b["text"] not in own_texts]
-            if role == "assistant":
+        for message in map(plain, reversed(messages)):
+            texts = [text for text in texts_of(message.get("content")) if text not in own_texts]
+            if message.get("role") == "assistant":
                 model = texts + model
-            elif role == "user" and texts:
+            elif message.get("role") == "user" and texts:
                 return Query("\n".join(texts), "\n".join(model))
         return Query("", "\n".join(model))
 
@@ -45,51 +47,64 @@ class Anthropic:
             # At every step through the whole history: no more is looked at than must be.
             if type(message) is not dict:
                 message = plain(message)
-            content = message.get("content") or ()
+            content = message.get("content")
             if isinstance(content, str):
                 if names := own_texts.get(content):
                     present |= dict.fromkeys(names)
-                continue
-            for block in content:
-                if type(block) is not dict:
-                    block = plain(block)
-                kind = block["type"]
-                if kind == "text":
-                    if names := own_texts.get(block["text"]):
-                        present |= dict.fromkeys(names)
-                elif kind == "tool_result":
-                    present |= dict.fromkeys(_answered(block, own_texts))
-                elif kind in ("tool_addition", "tool_removal"):
-                    _change(present, block)
-                elif kind == "compaction":
-                    for change in block.get("tool_changes") or ():
-                        _change(present, plain(change))
+            elif isinstance(content, (list, tuple)):
+                readers = _READERS_OF_SYSTEM if message.get("role") == "system" else _READERS
+                for block in content:
+                    if type(block) is not dict:
+                        block = plain(block)
+                    if read := readers.get(str(block.get("type"))):
+                        read(present, block, own_texts)
         return list(present)
 
     def calls_of(self, response: Any) -> list[Call]:
         """The calls of a reply that the runtime answers; the provider's own server tools are not among them."""
-        blocks = _read(response)[1]
-        return [Call(b["id"], b["name"], b["input"]) for b in blocks if b["type"] == "tool_use"]
+        return [Call(b["id"], b["name"], b["input"]) for b in _blocks(response) if b["type"] == "tool_use"]
 
     def text_of(self, response: Any) -> str:
         """The text of a reply."""
-        return "".join(b["text"] for b in _read(response)[1] if b["type"] == "text")
+        return "".join(b["text"] for b in _blocks(response) if b["type"] == "text")
 
     def stop_of(self, response: Any) -> Stop:
         """Why a reply ended."""
-        return _STOPS.get(plain(response).get("stop_reason", ""), Stop.DONE)
+        return _STOPS.get(member(response, "stop_reason"), Stop.DONE)
 
     def reply_message(self, response: Any) -> list[Dict]:
-        """The reply as it goes into the history. Nothing for an empty one, which the provider would not take back."""
-        blocks = _read(response)[1]
+        """The reply as it goes into the history; nothing for one of which nothing is left.
+
+        The provider writes what it does not take back, and refuses the whole conversation for it: blank text blocks,
+        and thinking at the end, as a reply has it that was cut off. A reply that it paused goes back as it is.
+        """
+        blocks = [b for b in _blocks(response) if b["type"] != "text" or b["text"].strip()]
+        while blocks and blocks[-1]["type"] in _THINKING and self.stop_of(response) is not Stop.PAUSED:
+            blocks.pop()
         return [{"role": "assistant", "content": blocks}] if blocks else []
 
-    def user_message(self, text: str) -> Dict:
-        """A text of the user."""
-        return {"role": "user", "content": text}
+    def user_message(self, content: Content) -> Dict:
+        """What the user says: text, or content blocks."""
+        return {"role": "user", "content": content}
+
+    def say(self, messages: list[Any], content: Content) -> None:
+        """Puts what the user says into the history: before system messages that no reply has followed yet.
+
+        They stand there where a request failed, or was the last that was allowed, after the model had asked for a tool.
+        The provider takes no system message that a user turn follows.
+        """
+        at = len(messages)
+        while at and plain(messages[at - 1]).get("role") == "system":
+            at -= 1
+        messages.insert(at, self.user_message(content))
 
     def tool_result(self, call_id: str, content: Content, is_error: bool = False) -> Dict:
-        """What answers a call: text, or content blocks as the provider has them."""
+        """What answers a call: text, or content blocks as the provider has them.
+
+        A failure needs words: the provider refuses an error without.
+        """
+        if is_error and not (content.strip() if isinstance(content, str) else content):
+            content = _NO_WORDS
         result: Dict = {"type": "tool_result", "tool_use_id": call_id, "content": content}
         return {**result, "is_error": True} if is_error else result
 
@@ -103,49 +118,74 @@ class Anthropic:
 
     def is_user_turn_last(self, messages: Sequence[Any]) -> bool:
         """Whether a system message may be appended: it must follow a user turn, and neighbours count as one."""
-        roles = (_read(message)[0] for message in reversed(messages))
+        roles = (plain(message).get("role") for message in reversed(messages))
         return next((role for role in roles if role != "system"), "") == "user"
 
     def usage_of(self, response: Any) -> Usage | None:
         """What a reply cost; the provider's `input_tokens` leave out what was read from or written to the cache."""
-        reply = plain(response)
-        usage = plain(reply.get("usage"))
+        usage = plain(member(response, "usage"))
         if not usage:
             return None
         cached = usage.get("cache_read_input_tokens") or 0
         written = usage.get("cache_creation_input_tokens") or 0
-        reason = plain(plain(reply.get("diagnostics")).get("cache_miss_reason")).get("type", "")
+        reason = plain(plain(member(response, "diagnostics")).get("cache_miss_reason")).get("type", "")
         return Usage(usage["input_tokens"] + cached + written, cached, reason)
 
 
-def _read(message: Any) -> tuple[str, list[Dict]]:
-    """Role and content blocks of a message."""
-    message = plain(message)
-    content = message.get("content") or ()
-    blocks = [{"type": "text", "text": content}] if isinstance(content, str) else [plain(block) for block in content]
-    return message.get("role", ""), blocks
+def _blocks(response: Any) -> list[Dict]:
+    """The content blocks of a reply."""
+    return parts_of(member(response, "content"))
 
 
-def _change(present: dict[str, None], change: Dict) -> None:
-    """Takes in that a tool was added or removed: by a system message, or by the summary that a compaction left."""
-    tool = plain(change["tool"])
-    named = plain(tool.get("definition", tool))
+# What follows takes in what a content block says of the definitions that are present.
+def _read_text(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]]) -> None:
+    if names := own_texts.get(str(block.get("text"))):
+        present |= dict.fromkeys(names)
+
+
+def _read_result(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]]) -> None:
+    content = block.get("content")
+    for text in texts_of(content):
+        if names := own_texts.get(text):
+            present |= dict.fromkeys(names)
+    _refer(present, content)
+
+
+def _read_search(present: dict[str, None], block: Dict, _: Mapping[str, Sequence[str]]) -> None:
+    """The provider's own search, where the runtime declares it."""
+    _refer(present, plain(block.get("content")).get("tool_references"))
+
+
+def _read_compaction(present: dict[str, None], block: Dict, own_texts: Mapping[str, Sequence[str]]) -> None:
+    """The model does not see what stands before it, but for the tools that it carries over. Empty, it has failed."""
+    if block.get("content"):
+        present.clear()
+        for change in parts_of(block.get("tool_changes")):
+            _change(present, change, own_texts)
+
+
+def _refer(present: dict[str, None], references: Any) -> None:
+    """Takes in that tools were referred to, which shows their definitions."""
+    for part in parts_of(references):
+        if part.get("type") == "tool_reference":
+            present[str(part.get("tool_name"))] = None
+
+
+def _change(present: dict[str, None], change: Dict, _: Mapping[str, Sequence[str]]) -> None:
+    """A tool was added or removed: by a system message, or by the summary that a compaction left."""
+    tool = plain(change.get("tool"))
     # A whole MCP server's tools have no name here.
-    if name := named.get("name"):
-        if change["type"] == "tool_removal":
+    if name := plain(tool.get("definition", tool)).get("name"):
+        if change.get("type") == "tool_removal":
             present.pop(name, None)
         else:
             present[name] = None
 
 
-def _answered(result: Dict, own_texts: Mapping[str, Sequence[str]]) -> Iterator[str]:
-    """Names of the definitions that a tool result holds: as text, or by reference."""
-    content = result.get("content") or ()
-    if isinstance(content, str):
-        yield from own_texts.get(content, ())
-        return
-    for part in map(plain, content):
-        if part["type"] == "text":
-            yield from own_texts.get(part["text"], ())
-        elif part["type"] == "tool_reference":
-            yield part["tool_name"]
+_READERS = {
+    "text": _read_text,
+    "tool_result": _read_result,
+    "tool_search_tool_result": _read_search,
+    "compaction": _read_compaction,
+}
+_READERS_OF_SYSTEM = {"text": _read_text, "tool_addition": _change, "tool_removal": _change}

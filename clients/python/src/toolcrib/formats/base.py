@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 
 from ..values import Call, Dict, Usage
 
-__all__ = ["AgentFormat", "Content", "Dict", "Format", "Query", "Stop", "plain"]
+__all__ = ["AgentFormat", "Content", "Dict", "Format", "Query", "Stop", "member", "parts_of", "plain", "texts_of"]
 
 #: What answers a call: text, or parts as the provider has them.
 Content = str | list[Dict]
@@ -84,8 +84,12 @@ class AgentFormat(Format, Protocol):
         """The reply as it goes into the history."""
         ...
 
-    def user_message(self, text: str) -> Dict:
-        """A text of the user, as it goes into the history."""
+    def user_message(self, content: Content) -> Dict:
+        """What the user says, as a message."""
+        ...
+
+    def say(self, messages: list[Any], content: Content) -> None:
+        """Puts what the user says into the history, where the provider takes it."""
         ...
 
     def results_message(self, results: Sequence[Dict]) -> list[Dict]:
@@ -98,15 +102,38 @@ class AgentFormat(Format, Protocol):
 
 
 def plain(value: Any) -> Dict:
-    """A message, or a part of one, as a dict: as it is, or as the SDK's object would be sent back."""
+    """A message, or a part of one, as a dict: as it is, or as the SDK's object would be sent back.
+
+    Empty for what is neither. Histories are other people's, and what cannot be read must not stop a step.
+    """
     # At every step for the whole history, so the usual case first.
     if type(value) is dict:
         return value
-    if value is None:
-        return {}
     if isinstance(value, Mapping):
         return dict(value)
+    if not hasattr(value, "model_dump"):
+        return {}
     dumped: Dict = value.model_dump(
         mode="json", by_alias=True, exclude_unset=True, exclude=getattr(value, "__api_exclude__", None)
     )
     return dumped
+
+
+def parts_of(content: Any) -> list[Dict]:
+    """The parts of a content that is a list; none for any other.
+
+    Iterators are left alone: they can be read once, and the provider's SDK is to read them.
+    """
+    return [plain(part) for part in content] if isinstance(content, (list, tuple)) else []
+
+
+def texts_of(content: Any) -> list[str]:
+    """The texts of a content: a string, or the `text` of its parts."""
+    if isinstance(content, str):
+        return [content]
+    return [text for part in parts_of(content) if isinstance(text := part.get("text"), str)]
+
+
+def member(value: Any, name: str) -> Any:
+    """A member of a reply as the SDK has it, not dumped: each part knows for itself what is not sent back."""
+    return value.get(name) if isinstance(value, Mapping) else getattr(value, name, None)

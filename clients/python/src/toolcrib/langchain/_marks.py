@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, TypeVar
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
 from ..values import Dict, Ending, Offer, Plan, Tokens, ToolRef
 
@@ -134,15 +134,25 @@ def step_of_call(messages: Sequence[Any], call_id: str) -> StepMark | None:
 
 
 def weave(messages: Sequence[AnyMessage], session: str) -> Iterator[AnyMessage | Dict]:
-    """The messages with the session's pieces among them, each where it was when it was first sent."""
+    """The messages with the session's pieces among them, each where it was when it was first sent.
+
+    But system messages go behind what the user said since, where a run ended before the model had replied: Anthropic
+    takes none that a user turn follows.
+    """
     after: list[Dict] = []
+    is_ours = False
     for message in messages:
-        if not isinstance(message, ToolMessage):
-            yield from after
-            after = []
-            if (mark := step_mark(message)) and mark.session == session:
+        if isinstance(message, ToolMessage):
+            yield message
+            if is_ours and (of := call_mark(message)):
+                after += of.after
+            continue
+        is_user = isinstance(message, HumanMessage)
+        yield from (piece for piece in after if not (is_user and piece["role"] == "system"))
+        after = [piece for piece in after if is_user and piece["role"] == "system"]
+        if mark := step_mark(message):
+            is_ours = mark.session == session
+            if is_ours:
                 yield from mark.before
         yield message
-        if isinstance(message, ToolMessage) and (of := call_mark(message)):
-            after += of.after
     yield from after

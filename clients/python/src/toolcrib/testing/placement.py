@@ -22,6 +22,7 @@ def faults(body: Mapping[str, Any], betas: Sequence[str] = ()) -> list[str]:
     return [
         *_roles(messages),
         *_results(messages),
+        *_blanks(messages),
         *_declarations(tools, messages, betas),
         *_breakpoints(body),
     ]
@@ -69,6 +70,19 @@ def _results(messages: Sequence[Message]) -> Iterator[str]:
             yield f"messages[{i}] answers {answered}, and the calls before it are {asked}"
         if "tool_result" in kinds[len(answered) :]:
             yield f"messages[{i}] has a tool result after other content"
+
+
+def _blanks(messages: Sequence[Message]) -> Iterator[str]:
+    """Texts say something, errors too, and thinking is not the last that the model says."""
+    for i, message in enumerate(messages):
+        for block in blocks(message):
+            if block["type"] == "text" and not block["text"].strip():
+                yield f"messages[{i}] has a blank text"
+            if block["type"] == "tool_result" and block.get("is_error") and not block.get("content"):
+                yield f"messages[{i}] has an error without content"
+        last = [block["type"] for block in blocks(message)][-1:]
+        if message["role"] == "assistant" and last in (["thinking"], ["redacted_thinking"]):
+            yield f"messages[{i}] ends with thinking"
 
 
 def _declarations(

@@ -90,6 +90,8 @@ class ScriptedProvider:
         recorded = Recorded.of(request.url.path, betas, request.content)
         self.requests.append(recorded)
         faults = dialect.faults(recorded)
+        if request.headers.get("anthropic-beta") == "":
+            faults.append("the header anthropic-beta is empty")
         if recorded.body.get("stream"):
             faults.append("streams are not played")
         view = dialect.view(recorded.body)

@@ -23,8 +23,10 @@ class Anthropic:
 
     def view(self, body: Mapping[str, Any]) -> View:
         view = View()
-        declared = {t["name"]: t.get("input_schema", {}) for t in body.get("tools", ())}
-        view.native = {t["name"]: declared[t["name"]] for t in body.get("tools", ()) if not t.get("defer_loading")}
+        # What the provider runs itself may have no name.
+        tools = [tool for tool in body.get("tools", ()) if "name" in tool]
+        declared = {tool["name"]: tool.get("input_schema", {}) for tool in tools}
+        view.native = {tool["name"]: declared[tool["name"]] for tool in tools if not tool.get("defer_loading")}
         for message in body["messages"]:
             for block in blocks(message):
                 if block["type"] == "text" and message["role"] == "user":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -104,6 +104,12 @@ def texts(content: Any) -> list[str]:
     if isinstance(content, str):
         return [content]
     return [part["text"] for part in content or () if isinstance(part, Mapping) and isinstance(part.get("text"), str)]
+
+
+def empty(body: Mapping[str, Any]) -> Iterator[str]:
+    """OpenAI refuses an array of tools that holds none."""
+    if body.get("tools") == []:
+        yield "tools is empty"
 
 
 def written(arguments: Mapping[str, Any] | str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..wire import Recorded
-from .base import Made, Reply, View, texts, written
+from .base import Made, Reply, View, empty, texts, written
 
 _STOPS = {"end": "stop", "refusal": "stop", "cut": "length", "pause": "stop"}
 
@@ -19,7 +19,7 @@ class OpenaiChat:
     def faults(self, request: Recorded) -> list[str]:
         names = [t["function"]["name"] for t in request.body.get("tools", ())]
         twice = ["tools holds a name twice"] if len(names) != len(set(names)) else []
-        return twice + list(_unanswered(request.body["messages"]))
+        return twice + list(empty(request.body)) + list(_unanswered(request.body["messages"]))
 
     def view(self, body: Mapping[str, Any]) -> View:
         functions = [t["function"] for t in body.get("tools", ())]
@@ -67,6 +67,8 @@ def _unanswered(messages: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             waiting.discard(message["tool_call_id"])
         elif waiting:
             yield f"messages[{i}] stands between calls and their results"
+        if message.get("tool_calls") == []:
+            yield f"messages[{i}] has an empty list of calls"
         waiting |= {call["id"] for call in message.get("tool_calls") or ()}
     for call_id in sorted(waiting):
         yield f"no result for the call {call_id}"

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from ..wire import Recorded
-from .base import Made, Reply, Schema, View, texts, written
+from .base import Made, Reply, Schema, View, empty, texts, written
 
 # Which item answers which.
 _ANSWERS = {"function_call": "function_call_output", "tool_search_call": "tool_search_output"}
@@ -21,7 +21,7 @@ class OpenaiResponses:
         items = _items(request.body)
         tools = [name for name, _ in _functions(request.body.get("tools", ()))]
         twice = ["tools holds a name twice"] if len(tools) != len(set(tools)) else []
-        return twice + list(_unanswered(items))
+        return twice + list(empty(request.body)) + list(_unanswered(items))
 
     def view(self, body: Mapping[str, Any]) -> View:
         view = View(native=dict(_functions(body.get("tools", ()))))
