@@ -8,7 +8,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 use divan::{Bencher, black_box};
-use toolcrib::core::heat::Decay;
 use toolcrib::core::hot_pool::HotPool;
 use toolcrib::core::ids::{Tick, ToolId};
 use toolcrib::core::policy::{HotPoolPolicy, Policy};
@@ -40,10 +39,9 @@ fn warm_call(tick: u64, n_tools: usize) -> usize {
 
 /// A pool in which every tool was called, some of them often, in no sorted order.
 fn warm_pool(ids: &[ToolId], policy: &HotPoolPolicy) -> (HotPool, u64) {
-    let decay = Decay::new(policy.decay);
     let mut pool = HotPool::default();
     for tick in 1..=warm_ticks(ids.len()) {
-        pool.count(&ids[warm_call(tick, ids.len())], Tick(tick), &decay);
+        pool.count(policy, &ids[warm_call(tick, ids.len())], Tick(tick));
     }
     (pool, warm_ticks(ids.len()))
 }
@@ -86,13 +84,12 @@ impl EagerHeats {
 #[divan::bench(args = N_TOOLS)]
 fn ticks_lazy(bencher: Bencher, n_tools: usize) {
     let policy = Policy::default().hot_pool;
-    let decay = Decay::new(policy.decay);
     let ids = tool_ids(n_tools);
     let (mut pool, mut tick) = warm_pool(&ids, &policy);
     bencher.bench_local(|| {
         for _ in 0..policy.every {
             tick += 1;
-            pool.count(&ids[called(tick, n_tools)], Tick(tick), &decay);
+            pool.count(&policy, &ids[called(tick, n_tools)], Tick(tick));
         }
     });
 }
@@ -129,5 +126,6 @@ fn publish(bencher: Bencher, n_tools: usize) {
     let policy = Policy::default().hot_pool;
     let (mut pool, tick) = warm_pool(&tool_ids(n_tools), &policy);
     let reranked = pool.rerank(&policy, Tick(tick), &BTreeSet::new(), &|_| true);
-    bencher.bench_local(|| pool.apply(black_box(&reranked), &policy));
+    pool.apply(&reranked);
+    bencher.bench_local(|| pool.publish(black_box(&policy), Tick(tick)));
 }

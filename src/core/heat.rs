@@ -72,6 +72,11 @@ impl Heat {
         self.value
     }
 
+    /// Returns the tick at which the heat was written last.
+    pub fn settled_at(&self) -> Tick {
+        self.at
+    }
+
     /// Returns the one number by which heats are ranked: calls times 2^30, rounded, at most `u64::MAX`.
     pub fn key(&self, decay: &Decay, now: Tick) -> u64 {
         to_key(self.value(decay, now))

@@ -9,7 +9,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::report::LiveFigures;
 use super::trace::{TraceLine, TraceTool};
 use crate::core::event::PoolReranked;
-use crate::core::heat::Decay;
 use crate::core::hot_pool::HotPool;
 use crate::core::ids::{Epoch, SessionId, Tick, ToolId};
 use crate::core::policy::{HotPoolPolicy, PoolPolicy};
@@ -92,7 +91,6 @@ pub struct LiveReplay<'a> {
 struct Pool {
     hot: HotPool,
     policy: HotPoolPolicy,
-    decay: Decay,
 }
 
 impl<'a> LiveReplay<'a> {
@@ -108,9 +106,9 @@ impl<'a> LiveReplay<'a> {
             }
             let initial = hot.refill(&policy, Tick(0), &BTreeSet::new(), &|_| true);
             if let Some(initial) = initial {
-                hot.apply(&initial, &policy);
+                hot.apply(&initial);
             }
-            Pool { hot, decay: Decay::new(policy.decay), policy }
+            Pool { hot, policy }
         });
         let mut replay = Self {
             name: policy.as_str(),
@@ -190,10 +188,10 @@ impl<'a> LiveReplay<'a> {
         if !pool.hot.members().contains(called) {
             self.absent += 1;
         }
-        pool.hot.count(called, self.tick, &pool.decay);
+        pool.hot.count(&pool.policy, called, self.tick);
         if pool.hot.is_due(&pool.policy, self.tick) {
             let reranked = pool.hot.rerank(&pool.policy, self.tick, &BTreeSet::new(), &|_| true);
-            pool.hot.apply(&reranked, &pool.policy);
+            pool.hot.apply(&reranked);
             self.note(&reranked);
         }
     }

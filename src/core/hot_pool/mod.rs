@@ -1,19 +1,21 @@
 //! The hot pool: which tools' definitions are resident, chosen from use.
 //!
 //! Decides and says why; whether a tool may be resident at all, and whether it is pinned, is the caller's to say.
-//! `rules` holds what the pool policies differ in, `usage` what is remembered of a tool, `published` what plans read.
+//! `rules` holds what the pool policies differ in, `usage` what is remembered of a tool, `table` of all of them,
+//! `published` what plans read.
 //! Before editing, know the two moments: a *re-rank* lets everybody compete and comes when the policy says; a *refill*
 //! comes when eligibility, seeds, pins or slots changed, and lets members keep their slots.
 
 mod published;
 mod rules;
+mod table;
 mod usage;
 
 #[cfg(test)]
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -26,13 +28,14 @@ use super::event::{PoolMove, PoolReason, PoolReranked};
 use super::heat::Decay;
 use super::ids::{Epoch, Tick, ToolId};
 use super::policy::HotPoolPolicy;
+use table::UsageTable;
 
 /// The tools whose definitions are resident, and the use they are chosen from.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct HotPool {
     epoch: Epoch,
     members: Vec<ToolId>,
-    usage: BTreeMap<ToolId, Usage>,
+    usage: UsageTable,
     n_seeded: u32,
     published: Arc<PublishedPool>,
 }
@@ -61,6 +64,30 @@ impl<'a> Candidate<'a> {
     /// The order in which members are listed.
     fn place(&self) -> impl Ord + use<'a> {
         (Reverse(self.is_pinned), Reverse(self.rank), self.tool)
+    }
+}
+
+/// The best ranks met so far.
+struct Best {
+    n: usize,
+    ranks: BinaryHeap<Reverse<Rank>>,
+}
+
+impl Best {
+    fn new(n: usize) -> Self {
+        Self { n, ranks: BinaryHeap::new() }
+    }
+
+    /// Returns whether a tool of this rank may be among the best. Where ranks are equal the tool's name decides, so it may.
+    fn may_take(&self, rank: Rank) -> bool {
+        self.ranks.len() < self.n || self.ranks.peek().is_some_and(|Reverse(worst)| rank >= *worst)
+    }
+
+    fn note(&mut self, rank: Rank) {
+        self.ranks.push(Reverse(rank));
+        if self.ranks.len() > self.n {
+            self.ranks.pop();
+        }
     }
 }
 
@@ -95,9 +122,8 @@ impl HotPool {
     /// A score of 0 seeds nothing. A tool that is known already keeps its heat; its new score counts for the static
     /// policy only.
     pub fn seed(&mut self, tool: &ToolId, initial_score: f64, tick: Tick) {
-        if let Some(usage) = self.usage.get_mut(tool) {
-            usage.seed = initial_score;
-        } else if initial_score > 0.0 {
+        let is_known = self.usage.change(tool, |usage| usage.seed = initial_score).is_some();
+        if !is_known && initial_score > 0.0 {
             self.usage.insert(tool.clone(), Usage::seeded(initial_score, self.n_seeded, tick));
             self.n_seeded += 1;
         }
@@ -106,34 +132,32 @@ impl HotPool {
     /// Counts the call that `tick` is: every heat ages by one tick, the called tool's grows by 1.
     ///
     /// Heat that stands still does not age, and grows all the same.
-    pub fn count(&mut self, tool: &ToolId, tick: Tick, decay: &Decay) {
-        if !self.usage.contains_key(tool) {
-            self.usage.insert(tool.clone(), Usage::uncalled(tick));
-        }
-        if let Some(usage) = self.usage.get_mut(tool) {
-            usage.count(decay, tick);
+    pub fn count(&mut self, policy: &HotPoolPolicy, tool: &ToolId, tick: Tick) {
+        let decay = Decay::new(policy.decay);
+        if self.usage.change(tool, |usage| usage.count(&decay, tick)).is_none() {
+            let mut usage = Usage::uncalled(tick);
+            usage.count(&decay, tick);
+            self.usage.insert(tool.clone(), usage);
         }
     }
 
     /// Stops a tool's heat at `tick`, as for the time of a quarantine: a popular tool that broke comes back to its
     /// place. Does nothing for a tool never used, which has no heat to keep.
-    pub fn freeze(&mut self, tool: &ToolId, tick: Tick, decay: &Decay) {
-        if let Some(usage) = self.usage.get_mut(tool) {
-            usage.freeze(decay, tick);
-        }
+    pub fn freeze(&mut self, policy: &HotPoolPolicy, tool: &ToolId, tick: Tick) {
+        let decay = Decay::new(policy.decay);
+        self.usage.change(tool, |usage| usage.freeze(&decay, tick));
     }
 
     /// Lets a tool's heat age again from `tick` on.
     pub fn thaw(&mut self, tool: &ToolId, tick: Tick) {
-        if let Some(usage) = self.usage.get_mut(tool) {
-            usage.thaw(tick);
-        }
+        self.usage.change(tool, |usage| usage.thaw(tick));
     }
 
-    /// Ages every heat to `tick` by the factor that held until then; to be called before another one holds.
-    pub fn rebase(&mut self, tick: Tick, old: &Decay) {
-        for usage in self.usage.values_mut() {
-            usage.settle(old, tick);
+    /// Takes note at `tick` that another policy holds from here on: what was counted until then stands as it was counted.
+    pub fn change_policy(&mut self, old: &HotPoolPolicy, new: &HotPoolPolicy, tick: Tick) {
+        if old.decay != new.decay {
+            let decay = Decay::new(old.decay);
+            self.usage.change_all(|usage| usage.settle(&decay, tick));
         }
     }
 
@@ -172,14 +196,18 @@ impl HotPool {
         (chosen.epoch != self.epoch).then_some(chosen)
     }
 
-    /// Takes over a pool that was decided, and publishes it with every score at its tick.
-    pub fn apply(&mut self, reranked: &PoolReranked, policy: &HotPoolPolicy) {
+    /// Takes over a pool that was decided. Plans read it once it is published.
+    pub fn apply(&mut self, reranked: &PoolReranked) {
         self.epoch = reranked.epoch;
         self.members.clone_from(&reranked.members);
+    }
+
+    /// Lets plans read the pool, and every score as it stands after `tick`. Costs one pass over all tools.
+    pub fn publish(&mut self, policy: &HotPoolPolicy, tick: Tick) {
         let decay = Decay::new(policy.decay);
         let rule = rules::rule_of(policy.policy);
         let to_score = |usage: &Usage| {
-            let heat = usage.heat_key(&decay, reranked.tick);
+            let heat = usage.heat_key(&decay, tick);
             Score { heat, rank: rule.rank(usage, heat) }
         };
         // Collected, because a map built from what is sorted already costs a fraction of as many insertions.
@@ -189,7 +217,7 @@ impl HotPool {
         let epoch_scores = if is_same_epoch { self.published.epoch_scores.clone() } else { scores.clone() };
         self.published = Arc::new(PublishedPool {
             epoch: self.epoch,
-            tick: reranked.tick,
+            tick,
             decay: policy.decay,
             members: self.members.clone(),
             scores,
@@ -207,20 +235,17 @@ impl HotPool {
     ) -> PoolReranked {
         let slots = policy.slots as usize;
         let before: BTreeSet<&ToolId> = self.members.iter().collect();
-        let mut candidates = self.candidates(policy, tick, pinned, is_eligible);
+        // Those who would have held a slot of the former pool are looked for too: they tell fewer slots from being
+        // outranked.
+        let n_best = slots.max(self.members.len());
+        let mut candidates = self.candidates(policy, tick, pinned, is_eligible, n_best);
         if incumbents == Incumbents::Stay {
             for candidate in &mut candidates {
                 candidate.stays = before.contains(candidate.tool);
             }
         }
-        // Only the best are sorted, so that a re-rank of ten thousand tools costs one pass. Those who would have held a
-        // slot of the former pool are among them: they tell fewer slots from being outranked.
-        let n_sorted = slots.max(self.members.len());
-        if n_sorted < candidates.len() {
-            candidates.select_nth_unstable_by_key(n_sorted, Candidate::claim);
-            candidates.truncate(n_sorted);
-        }
         candidates.sort_unstable_by_key(Candidate::claim);
+        candidates.truncate(n_best);
         let cut_off = candidates.split_off(slots.min(candidates.len()));
         candidates.sort_unstable_by_key(Candidate::place);
 
@@ -251,27 +276,46 @@ impl HotPool {
         PoolReranked { epoch: self.epoch.next(), tick, members, entered, left }
     }
 
-    /// Lists every tool that may hold a slot, in no order.
+    /// Lists tools that may hold a slot, in no order, each once: the members, the pinned ones, and of all others at least
+    /// those that are among the `n_best` by rank.
     fn candidates<'a>(
         &'a self,
         policy: &HotPoolPolicy,
         tick: Tick,
         pinned: &'a BTreeSet<ToolId>,
         is_eligible: &dyn Fn(&ToolId) -> bool,
+        n_best: usize,
     ) -> Vec<Candidate<'a>> {
         let decay = Decay::new(policy.decay);
         let rule = rules::rule_of(policy.policy);
-        let mut candidates = Vec::with_capacity(self.usage.len());
-        for (tool, usage) in &self.usage {
-            let rank = rule.rank(usage, usage.heat_key(&decay, tick));
+        let rank_of = |usage: &Usage| rule.rank(usage, usage.heat_key(&decay, tick));
+        let mut candidates = Vec::new();
+        let mut best = Best::new(n_best);
+
+        // These are wanted, or may be hot, whenever their heat was written.
+        let mut named: BTreeSet<&ToolId> = pinned.iter().chain(&self.members).collect();
+        named.extend(self.usage.standing());
+        for &tool in &named {
+            let rank = self.usage.get(tool).and_then(rank_of);
             let is_pinned = pinned.contains(tool);
             if (is_pinned || rank.is_some()) && is_eligible(tool) {
-                candidates.push(Candidate { tool, is_pinned, stays: false, rank: rank.unwrap_or_default() });
+                let rank = rank.unwrap_or_default();
+                best.note(rank);
+                candidates.push(Candidate { tool, is_pinned, stays: false, rank });
             }
         }
-        for tool in pinned {
-            if !self.usage.contains_key(tool) && is_eligible(tool) {
-                candidates.push(Candidate { tool, is_pinned: true, stays: false, rank: Rank::default() });
+        for (tool, usage) in self.usage.youngest_first() {
+            let bound = rule.bound(usage.heat.settled_at(), tick, &decay, &self.usage);
+            if bound.is_some_and(|bound| !best.may_take(bound)) {
+                break;
+            }
+            if let Some(rank) = rank_of(usage)
+                && best.may_take(rank)
+                && !named.contains(tool)
+                && is_eligible(tool)
+            {
+                best.note(rank);
+                candidates.push(Candidate { tool, is_pinned: false, stays: false, rank });
             }
         }
         candidates

@@ -6,8 +6,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::table::UsageTable;
 use super::usage::Usage;
-use crate::core::heat::to_key;
+use crate::core::heat::{Decay, to_key};
 use crate::core::ids::Tick;
 use crate::core::policy::{HotPoolPolicy, PoolPolicy};
 
@@ -27,6 +28,10 @@ pub(super) trait PoolRule: Sync {
 
     /// Returns how a tool with this record and this heat now ranks; `None` where it is resident only if pinned.
     fn rank(&self, usage: &Usage, heat_key: u64) -> Option<Rank>;
+
+    /// Returns a bound on the rank, after tick `now`, of every tool whose heat ages and was last written at `written` or
+    /// before; `None` where that says nothing of it.
+    fn bound(&self, written: Tick, now: Tick, decay: &Decay, usage: &UsageTable) -> Option<Rank>;
 }
 
 /// Returns the rule behind the word of a policy.
@@ -49,6 +54,11 @@ impl PoolRule for Ewma {
     fn rank(&self, usage: &Usage, heat_key: u64) -> Option<Rank> {
         Some(Rank { key: heat_key, last_use: usage.last_use })
     }
+
+    fn bound(&self, written: Tick, now: Tick, decay: &Decay, usage: &UsageTable) -> Option<Rank> {
+        // A call writes the heat, so the last use is no later.
+        Some(Rank { key: to_key(usage.most_left(written, decay, now)), last_use: written.0 as i64 })
+    }
 }
 
 /// By last use at every tick: whatever is called is resident from the next step on.
@@ -61,6 +71,10 @@ impl PoolRule for Lru {
 
     fn rank(&self, usage: &Usage, _heat_key: u64) -> Option<Rank> {
         Some(Rank { key: 0, last_use: usage.last_use })
+    }
+
+    fn bound(&self, written: Tick, _now: Tick, _decay: &Decay, _usage: &UsageTable) -> Option<Rank> {
+        Some(Rank { key: 0, last_use: written.0 as i64 })
     }
 }
 
@@ -75,5 +89,9 @@ impl PoolRule for Static {
     fn rank(&self, usage: &Usage, _heat_key: u64) -> Option<Rank> {
         let is_seeded = usage.seed > 0.0;
         is_seeded.then(|| Rank { key: to_key(usage.seed), last_use: 0 })
+    }
+
+    fn bound(&self, _written: Tick, _now: Tick, _decay: &Decay, _usage: &UsageTable) -> Option<Rank> {
+        None
     }
 }

@@ -17,14 +17,21 @@ fn nobody() -> BTreeSet<ToolId> {
     BTreeSet::new()
 }
 
+/// Takes over what was decided and publishes it, as a namespace does.
+fn take(pool: &mut HotPool, reranked: &PoolReranked, policy: &HotPoolPolicy) {
+    pool.apply(reranked);
+    pool.publish(policy, reranked.tick);
+}
+
 /// A pool after these calls, one a tick from 1, re-ranked at the last one.
 fn called(names: &[&str], policy: &HotPoolPolicy) -> (HotPool, Tick) {
     let mut pool = HotPool::default();
     for (i, name) in names.iter().enumerate() {
-        pool.count(&tool(name), Tick(i as u64 + 1), &Decay::new(policy.decay));
+        pool.count(policy, &tool(name), Tick(i as u64 + 1));
     }
     let tick = Tick(names.len() as u64);
-    pool.apply(&pool.rerank(policy, tick, &nobody(), &|_| true), policy);
+    let reranked = pool.rerank(policy, tick, &nobody(), &|_| true);
+    take(&mut pool, &reranked, policy);
     (pool, tick)
 }
 
@@ -106,7 +113,7 @@ fn refill_does_not_replace_a_member_by_a_hotter_tool() {
     let policy = policy(PoolPolicy::Ewma, 1);
     let (mut pool, tick) = called(&["a"], &policy);
     for i in 1..=3 {
-        pool.count(&tool("b"), Tick(tick.0 + i), &Decay::new(policy.decay));
+        pool.count(&policy, &tool("b"), Tick(tick.0 + i));
     }
     assert_eq!(pool.refill(&policy, Tick(4), &nobody(), &|_| true), None);
     let reranked = pool.rerank(&policy, Tick(4), &nobody(), &|_| true);
@@ -122,7 +129,7 @@ fn pinned_tool_enters_at_once_and_stays_before_all_others() {
     let mended = pool.refill(&policy, tick, &pinned, &|_| true).unwrap();
     assert_eq!(moves(&mended.entered), [("never_called", PoolReason::Pinned)]);
     assert_eq!(moves(&mended.left), [("a", PoolReason::Outranked)]);
-    pool.apply(&mended, &policy);
+    take(&mut pool, &mended, &policy);
     assert_eq!(names(&pool.rerank(&policy, tick, &pinned, &|_| true).members), ["never_called", "b"]);
     assert_eq!(names(&pool.rerank(&policy, tick, &nobody(), &|_| true).members), ["b", "a"]);
 }
@@ -140,7 +147,7 @@ fn fewer_slots_are_told_from_being_outranked() {
     let wide = policy(PoolPolicy::Ewma, 3);
     let (mut pool, _) = called(&["a", "b", "b", "c", "c", "c"], &wide);
     for i in 7..=9 {
-        pool.count(&tool("d"), Tick(i), &Decay::new(wide.decay));
+        pool.count(&wide, &tool("d"), Tick(i));
     }
     let narrow = HotPoolPolicy { slots: 2, ..wide };
     let reranked = pool.rerank(&narrow, Tick(9), &nobody(), &|_| true);
@@ -155,7 +162,7 @@ fn static_pool_holds_seeded_tools_whatever_is_called() {
     pool.seed(&tool("a"), 1.0, Tick(0));
     pool.seed(&tool("c"), 2.0, Tick(0));
     for i in 1..=5 {
-        pool.count(&tool("z"), Tick(i), &Decay::new(policy.decay));
+        pool.count(&policy, &tool("z"), Tick(i));
         assert!(!pool.is_due(&policy, Tick(i)));
     }
     let filled = pool.refill(&policy, Tick(5), &nobody(), &|_| true).unwrap();
@@ -168,10 +175,10 @@ fn heat_does_not_age_in_quarantine() {
     let decay = Decay::new(policy.decay);
     let (mut pool, tick) = called(&["a", "a"], &policy);
     let before = pool.heat_key(&tool("a"), tick, &decay);
-    pool.freeze(&tool("a"), tick, &decay);
-    pool.freeze(&tool("a"), Tick(500), &decay);
+    pool.freeze(&policy, &tool("a"), tick);
+    pool.freeze(&policy, &tool("a"), Tick(500));
     assert_eq!(pool.heat_key(&tool("a"), Tick(900), &decay), before);
-    pool.rebase(Tick(950), &decay);
+    pool.change_policy(&policy, &HotPoolPolicy { decay: 0.5, ..policy.clone() }, Tick(950));
     pool.thaw(&tool("a"), Tick(1_000));
     assert_eq!(pool.heat_key(&tool("a"), Tick(1_000), &decay), before);
     assert!(pool.heat_key(&tool("a"), Tick(1_001), &decay) < before);
@@ -179,11 +186,12 @@ fn heat_does_not_age_in_quarantine() {
 
 #[test]
 fn call_in_quarantine_adds_to_the_heat_that_stands_still() {
-    let decay = Decay::new(0.5);
+    let policy = HotPoolPolicy { decay: 0.5, ..policy(PoolPolicy::Ewma, 2) };
+    let decay = Decay::new(policy.decay);
     let mut pool = HotPool::default();
-    pool.count(&tool("a"), Tick(1), &decay);
-    pool.freeze(&tool("a"), Tick(1), &decay);
-    pool.count(&tool("a"), Tick(100), &decay);
+    pool.count(&policy, &tool("a"), Tick(1));
+    pool.freeze(&policy, &tool("a"), Tick(1));
+    pool.count(&policy, &tool("a"), Tick(100));
     assert_eq!(pool.heat_key(&tool("a"), Tick(200), &decay), 2 << 30);
 }
 
@@ -192,11 +200,11 @@ fn scores_are_published_at_boundaries_only() {
     let policy = policy(PoolPolicy::Ewma, 2);
     let decay = Decay::new(policy.decay);
     let (mut pool, tick) = called(&["a"], &policy);
-    pool.count(&tool("a"), Tick(2), &decay);
+    pool.count(&policy, &tool("a"), Tick(2));
     assert_eq!(pool.published().heat_key(&tool("a")), 1 << 30);
     let unmoved = pool.rerank(&policy, Tick(2), &nobody(), &|_| true);
     assert_eq!((unmoved.epoch, unmoved.entered.len(), unmoved.left.len()), (pool.epoch(), 0, 0));
-    pool.apply(&unmoved, &policy);
+    take(&mut pool, &unmoved, &policy);
     assert_eq!(pool.published().heat_key(&tool("a")), pool.heat_key(&tool("a"), Tick(2), &decay));
     assert_eq!((pool.published().tick, tick), (Tick(2), Tick(1)));
 }
@@ -211,9 +219,10 @@ fn session_with_other_candidates_is_filled_by_published_rank() {
 
 #[test]
 fn pool_reads_back_the_same() {
-    let (mut pool, tick) = called(&["a", "b", "a"], &policy(PoolPolicy::Ewma, 2));
+    let policy = policy(PoolPolicy::Ewma, 2);
+    let (mut pool, tick) = called(&["a", "b", "a"], &policy);
     pool.seed(&tool("c"), 0.1, tick);
-    pool.freeze(&tool("a"), tick, &Decay::new(0.95));
+    pool.freeze(&policy, &tool("a"), tick);
     let text = serde_json::to_string(&pool).unwrap();
     assert_eq!(serde_json::from_str::<HotPool>(&text).unwrap(), pool);
 }
@@ -270,15 +279,56 @@ proptest! {
         for (i, (called, new_decay)) in calls.into_iter().enumerate() {
             let tick = Tick(i as u64 + 1);
             if let Some(decay) = new_decay {
-                pool.rebase(Tick(i as u64), &Decay::new(policy.decay));
+                let old = policy.clone();
                 policy.decay = decay;
+                pool.change_policy(&old, &policy, Tick(i as u64));
             }
-            pool.count(&nth(called), tick, &Decay::new(policy.decay));
+            pool.count(&policy, &nth(called), tick);
             eager.count(&nth(called), tick, policy.decay);
             let reranked = pool.rerank(&policy, tick, &nobody(), &|_| true);
-            pool.apply(&reranked, &policy);
+            take(&mut pool, &reranked, &policy);
             let members: BTreeSet<_> = reranked.members.into_iter().collect();
             prop_assert_eq!(members, eager.best(slots as usize).into_iter().collect::<BTreeSet<_>>());
+        }
+    }
+
+    /// What stands still and what ages again, long after it was called, is not overlooked: the plain form looks at all.
+    #[test]
+    fn no_tool_is_overlooked_whenever_its_heat_was_written(
+        kind in any_kind(),
+        slots in 1..6_u32,
+        seeds in prop::collection::vec((0..40_u8, 0.0..9.0_f64), 0..6),
+        acts in prop::collection::vec((0..40_u8, 0..12_u8), 1..300),
+    ) {
+        let policy = policy(kind, slots);
+        let decay = Decay::new(policy.decay);
+        let mut pool = HotPool::default();
+        for (n, score) in seeds {
+            pool.seed(&nth(n), score, Tick(0));
+        }
+        let mut tick = Tick(0);
+        for (n, act) in acts {
+            match act {
+                0 => pool.freeze(&policy, &nth(n), tick),
+                1 => pool.thaw(&nth(n), tick),
+                // A tool of the first few is called most of the time, so that the others' heat grows old.
+                _ => {
+                    tick = tick.next();
+                    pool.count(&policy, &nth(if act > 3 { n % 4 } else { n }), tick);
+                }
+            }
+            let reranked = pool.rerank(&policy, tick, &nobody(), &|_| true);
+            let rule = rules::rule_of(kind);
+            let mut all = Vec::new();
+            for (tool, usage) in pool.usage.iter() {
+                if let Some(rank) = rule.rank(usage, usage.heat_key(&decay, tick)) {
+                    all.push((Reverse(rank), tool.clone()));
+                }
+            }
+            all.sort();
+            let best: BTreeSet<ToolId> = all.into_iter().take(slots as usize).map(|(_, tool)| tool).collect();
+            take(&mut pool, &reranked, &policy);
+            prop_assert_eq!(pool.members().iter().cloned().collect::<BTreeSet<_>>(), best);
         }
     }
 
@@ -303,7 +353,7 @@ proptest! {
         for (calls, out, is_rerank) in rounds {
             for n in calls {
                 tick = tick.next();
-                pool.count(&nth(n), tick, &Decay::new(policy.decay));
+                pool.count(&policy, &nth(n), tick);
             }
             let out: BTreeSet<ToolId> = out.into_iter().map(nth).collect();
             let is_eligible = |tool: &ToolId| !out.contains(tool);
@@ -314,7 +364,7 @@ proptest! {
                 pool.refill(&policy, tick, &pinned, &is_eligible)
             });
             if let Some(chosen) = chosen {
-                pool.apply(&chosen, &policy);
+                take(&mut pool, &chosen, &policy);
                 let mut after = before;
                 for moved in &chosen.left {
                     prop_assert!(after.remove(&moved.tool));
@@ -337,7 +387,7 @@ proptest! {
             if is_rerank {
                 let again = pool.rerank(&policy, tick, &pinned, &is_eligible);
                 let before = pool.clone();
-                pool.apply(&again, &policy);
+                take(&mut pool, &again, &policy);
                 prop_assert_eq!(&pool, &before);
             }
         }

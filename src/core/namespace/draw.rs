@@ -56,9 +56,7 @@ impl Namespace {
             return Vec::new();
         }
         let mut pool = self.pool.clone();
-        if policy.hot_pool.decay != self.policy.hot_pool.decay {
-            pool.rebase(self.tick, &self.decay());
-        }
+        pool.change_policy(&self.policy.hot_pool, &policy.hot_pool, self.tick);
         let is_eligible = |tool: &ToolId| self.may_be_resident(tool);
         vec![Event::PoolReranked(pool.rerank(&policy.hot_pool, self.tick, &self.pinned(), &is_eligible))]
     }

@@ -366,14 +366,11 @@ impl Namespace {
     }
 
     fn apply_policy(&mut self, at: UnixMillis, set: &PolicySet) {
-        let decay = self.decay();
         self.policy_version += 1;
         // What the log holds was checked before it was written; a value that an older build took and this one does not
         // is left as it was.
         if let Ok(policy) = self.policy.with(&set.values) {
-            if policy.hot_pool.decay != self.policy.hot_pool.decay {
-                self.pool.rebase(self.tick, &decay);
-            }
+            self.pool.change_policy(&self.policy.hot_pool, &policy.hot_pool, self.tick);
             self.policy = Arc::new(policy);
             let origin = PolicyOrigin { version: self.policy_version, at, actor: set.actor.clone() };
             self.policy_origins.extend(set.values.keys().map(|key| (key.clone(), origin.clone())));
@@ -407,7 +404,7 @@ impl Namespace {
         self.place_among_neighbours(&changed.tool);
         // What it starts with stands still until it is active.
         if !self.may_be_resident(&changed.tool) {
-            self.pool.freeze(&changed.tool, self.tick, &self.decay());
+            self.pool.freeze(&self.policy.hot_pool, &changed.tool, self.tick);
         }
     }
 
@@ -479,10 +476,10 @@ impl Namespace {
         let tool = &counted.tool;
         if let Some(tick) = counted.tick {
             self.tick = tick;
-            self.pool.count(tool, tick, &self.decay());
+            self.pool.count(&self.policy.hot_pool, tool, tick);
             // Heat that begins while the tool is out stands still like any other's.
             if self.registry.get(tool).is_some_and(|entry| entry.state() != ToolState::Active) {
-                self.pool.freeze(tool, tick, &self.decay());
+                self.pool.freeze(&self.policy.hot_pool, tool, tick);
             }
             self.figures.calls.add(counted.presence);
             let figures = self.tool_figures.entry(tool.clone()).or_default();
@@ -511,7 +508,8 @@ impl Namespace {
             self.figures.reranks_changed += 1;
         }
         self.figures.swapped_in += reranked.entered.len() as u64;
-        self.pool.apply(reranked, &self.policy.hot_pool);
+        self.pool.apply(reranked);
+        self.pool.publish(&self.policy.hot_pool, reranked.tick);
     }
 
     fn apply_moved(&mut self, at: UnixMillis, moved: &ToolMoved) {
@@ -529,7 +527,7 @@ impl Namespace {
         let is_out = moved.new != ToolState::Active;
         if is_out && !was_out {
             // A popular tool that broke comes back to its place.
-            self.pool.freeze(tool, self.tick, &self.decay());
+            self.pool.freeze(&self.policy.hot_pool, tool, self.tick);
         } else if was_out && !is_out {
             self.pool.thaw(tool, self.tick);
         }
